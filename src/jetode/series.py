@@ -7,7 +7,9 @@ methods that cannot use gaps call :func:`require_complete`.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,6 +35,7 @@ class Series:
     name: str = ""
     unit: str = ""
     time_unit: str = ""
+    locate: Callable[[int], str] | None = field(default=None, repr=False)  # where a sample stands in its file
 
     def __post_init__(self) -> None:
         values = _checked_values(self.values)
@@ -67,7 +70,8 @@ class Series:
     def slice(self, start: int, stop: int) -> Series:
         """Samples ``start`` to ``stop`` (excluded), with the time axis kept."""
         start, stop, _ = slice(start, stop).indices(self.n)
-        return replace(self, values=self.values[start:stop], t0=self.t0 + start * self.dt)
+        locate = None if self.locate is None else partial(_shifted, self.locate, start)
+        return replace(self, values=self.values[start:stop], t0=self.t0 + start * self.dt, locate=locate)
 
     def with_values(self, values: FloatArray) -> Series:
         """The same time axis, names and units with other values."""
@@ -120,11 +124,17 @@ def require_complete(series: Series, method: str) -> None:
     """Refuse gaps for a method that needs every sample."""
     missing = np.flatnonzero(np.isnan(series.values))
     if missing.size:
+        first = int(missing[0])
+        where = f"sample {first}" if series.locate is None else series.locate(first)
         raise InputError(
             f"The '{method}' method needs every sample, but {missing.size} of {series.n} are missing, first "
-            f"sample {missing[0]} (t = {series.t0 + missing[0] * series.dt:g}); use a complete stretch "
-            "of the record or a method that takes gaps."
+            f"{where} (t = {series.t0 + first * series.dt:g}); use a complete stretch of the record or "
+            "a method that takes gaps."
         )
+
+
+def _shifted(locate: Callable[[int], str], start: int, sample: int) -> str:
+    return locate(start + sample)
 
 
 def require_samples(series: Series, minimum: int, purpose: str) -> None:
@@ -133,18 +143,13 @@ def require_samples(series: Series, minimum: int, purpose: str) -> None:
         raise InputError(f"The record has {series.n} samples, but {purpose} needs at least {minimum}.")
 
 
-def uniform_step(times: FloatArray, where: str = "sample", first: int = 0, lines: Any = None) -> float:
-    """The step of a uniform increasing time axis; otherwise an error that names the first bad place.
-
-    Places are ``where`` ``lines[i]``, or counted from ``first`` without ``lines``.
-    """
-
-    def place(i: int) -> str:
-        return f"{where} {lines[i] if lines is not None else first + i}"
-
+def uniform_step(times: FloatArray, place: Callable[[int], str] = "sample {}".format) -> float:
+    """The step of a uniform increasing time axis; otherwise an error that names the first bad ``place``."""
     bad = np.flatnonzero(~np.isfinite(times))
     if bad.size:
-        raise InputError(f"The time at {place(bad[0])} is not a finite number; every sample needs its time.")
+        raise InputError(
+            f"The time at {place(int(bad[0]))} is not a finite number; every sample needs its time."
+        )
     if times.size < 2:
         raise InputError(f"A record needs at least {MINIMUM_SAMPLES} samples. Got {times.size} instead.")
     steps = np.diff(times)
