@@ -1,10 +1,10 @@
 """Reinsch's smoothing spline of odd degree p = 2m − 1, Eq. (reinsch): min Σ(y_i − f(t_i))² + λ ∫ (f^(m))² dt.
 
-Time is counted in samples inside, λ converts by dt^(2m−1), so the result is the same in any unit.  The spline
-is a sum of uniform B-splines whose knots lie ``spacing`` samples apart: 1, or more but well below the
-smoothing length L = λ^(1/2m), which leaves the fit as it is and keeps the normal equations (BᵀB + λΩ) c = Bᵀy well
-conditioned.  They are banded and, away from the ends, the same in every row: the LDLᵀ factor and the band of
-the inverse (Takahashi; Hutchinson & de Hoog) settle to constants that are computed once.
+Time is counted in samples inside, λ converts by dt^(2m−1), so the result is the same in any unit.  The
+spline is a sum of uniform B-splines whose knots lie ``spacing`` samples apart: 1, or more but well below the
+smoothing length L = λ^(1/2m), which leaves the fit as it is and keeps the normal equations
+(BᵀB + λΩ) c = Bᵀy well conditioned.  They are banded and, away from the ends, the same in every row: the LDLᵀ
+factor and the band of the inverse (Takahashi; Hutchinson & de Hoog) settle to constants computed once.
 """
 
 from __future__ import annotations
