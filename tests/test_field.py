@@ -27,7 +27,8 @@ def rational_field(seed: int = 0) -> Field:
 def fields() -> list[Field]:
     sine_row = [{(0, 0, 0, 0, 0, 1): 1.0, (1, 0, 0, 0, 0, 0): -0.2, (0, 1, 0, 1, 0, 0): 0.5}] * 3
     mixed = Field(3, ({(0, 0, 0): 1.0, (1, 1, 1): 2.0}, {(0, 2, 0): -1.0}))
-    return [Field.polynomial(LORENZ), rational_field(), Field.polynomial(sine_row, sines=True), mixed]
+    high = Field(3, ({(7, 1, 2): 0.3, (11, 0, 0): -0.1, (5, 0, 1): 1.0},), {(0, 0, 0): 9.0, (6, 0, 0): 1.0})
+    return [Field.polynomial(LORENZ), rational_field(), Field.polynomial(sine_row, sines=True), mixed, high]
 
 
 def test_polynomial_rows() -> None:
@@ -36,8 +37,8 @@ def test_polynomial_rows() -> None:
     assert np.allclose(Field.polynomial(LORENZ)(np.array([x, y, z])), expected, rtol=1e-15)
 
 
-def test_rational_row_and_chain() -> None:
-    field = rational_field()
+@pytest.mark.parametrize("field", [rational_field(), fields()[4]])
+def test_rational_row_and_chain(field: Field) -> None:
     points = np.random.default_rng(1).normal(size=(7, 3))
     rates = field(points)
     assert np.array_equal(rates[:, :2], points[:, 1:])

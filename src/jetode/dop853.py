@@ -145,7 +145,7 @@ def _vector(name: str, value: ArrayLike, d: int) -> FloatArray:
     return np.array(np.broadcast_to(array, (d,)))
 
 
-@njit(cache=True, fastmath={"reassoc", "contract"})
+@njit(cache=True, fastmath={"contract"}, forceinline=True)
 def _stage_state(x: FloatArray, h: float, stage: int, k: FloatArray, out: FloatArray) -> None:
     d = x.shape[0]
     for i in range(d):
@@ -155,7 +155,7 @@ def _stage_state(x: FloatArray, h: float, stage: int, k: FloatArray, out: FloatA
         out[i] = x[i] + h * total
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", fastmath={"contract"}, forceinline=True)
 def _error_norm(
     x: FloatArray, x_new: FloatArray, h: float, k: FloatArray, rtol: float, atol: FloatArray
 ) -> float:
@@ -188,7 +188,7 @@ def _first_step(x: FloatArray, rate: FloatArray, duration: float, rtol: float, a
     return min(h, duration)
 
 
-@njit(cache=True, fastmath={"reassoc", "contract"})
+@njit(cache=True, fastmath={"contract"}, forceinline=True)
 def _dense_coefficients(x: FloatArray, x_new: FloatArray, h: float, k: FloatArray, dense: FloatArray) -> None:
     for i in range(x.shape[0]):
         delta = x_new[i] - x[i]
@@ -202,7 +202,7 @@ def _dense_coefficients(x: FloatArray, x_new: FloatArray, h: float, k: FloatArra
             dense[3 + p, i] = h * total
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath={"contract"}, forceinline=True)
 def _dense_state(x: FloatArray, dense: FloatArray, theta: float, out: FloatArray) -> None:
     for i in range(x.shape[0]):
         value = 0.0
@@ -212,7 +212,7 @@ def _dense_state(x: FloatArray, dense: FloatArray, theta: float, out: FloatArray
         out[i] = x[i] + value
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath={"contract"}, forceinline=True)
 def _inside(x: FloatArray, bound: FloatArray) -> bool:
     inside = True
     for i in range(x.shape[0]):  # written so that NaN is outside

@@ -4,6 +4,10 @@ regular closure of ``design.md`` §3 and every known system, evaluated by one co
 A field of dimension d has ``chain`` rows x_i' = x_{i+1}, then polynomial rows; the last row may be divided by
 a denominator.  With ``sines`` the polynomials have 2d variables (x_0 …, sin x_0 …), as Thomas' system needs.
 Kernels get ``Field.arrays`` (plain NumPy arrays), never a function, so that compiled code is cached on disk.
+
+A row is evaluated as Σ_m c_m(x_0, x_1) m with c_m of total degree 4 written out as a nested Horner scheme;
+the *outer* monomials m, in x_1 … and x_0⁵, come from a table, one multiplication each.  On the paper's
+library (35 monomials) this takes a quarter of the time of the plain sum.
 """
 
 from __future__ import annotations
@@ -18,14 +22,20 @@ from numba import njit
 from numpy.typing import NDArray
 
 from jetode.errors import InputError
-from jetode.polynomials import Exponents, FloatArray, Polynomial, monomial_program
+from jetode.polynomials import Exponents, FloatArray, IntArray, Polynomial, graded_order, monomial_program
 
 if TYPE_CHECKING:
     from jetode.closure import Closure
 
-Indices = NDArray[np.uint64]
-# (dimension, chain, sines, divided), parent, variable, row offsets into the terms, monomials, coefficients
-FieldArrays = tuple[NDArray[np.int64], Indices, Indices, Indices, Indices, FloatArray]
+Indices = NDArray[np.uint32]  # unsigned: no test for negative indices in the inner loop
+DEGREE = 4  # of a Horner scheme in (x_0, x_1), which has 15 coefficients
+# (dimension, chain, sines, divided); parent and variable of the outer monomials; first scheme of each row and
+# the outer monomial of each scheme (all indices point into the work array); coefficients, highest first
+FieldArrays = tuple[IntArray, Indices, Indices, Indices, Indices, FloatArray]
+
+
+# powers of (x_0, x_1) in the order in which a scheme uses their coefficients
+SCHEME = [(i, j) for j in range(DEGREE, -1, -1) for i in range(DEGREE - j, -1, -1)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,18 +96,19 @@ class Field:
             rows[-1] = {e: c / constant for e, c in rows[-1].items()}
             denominator = None
         polynomials = rows if denominator is None else [*rows, denominator]
-        terms = [(e, c) for polynomial in polynomials for e, c in polynomial.items()]
-        parent, variable, slots = monomial_program((e for e, _ in terms), self.n_variables)
-        offsets = np.cumsum([0, *(len(p) for p in polynomials)])
-        layout = np.array([self.dimension, self.chain, self.sines, denominator is not None], dtype=np.int64)
-        coefficients = np.array([c for _, c in terms], dtype=np.float64)
+        schemes = [_schemes(p) for p in polynomials]
+        outer = [monomial for row in schemes for monomial in row]
+        parent, variable, slots = monomial_program(outer, self.n_variables)
+        table = 2 * self.dimension + 1
+        variable = np.where(variable == self.n_variables - 1, table - 1, variable + 1)
+        layout = [self.dimension, self.chain, self.sines, denominator is not None]
         arrays = (
-            layout,
-            parent.astype(np.uint64),
-            variable.astype(np.uint64),
-            offsets.astype(np.uint64),
-            slots.astype(np.uint64),
-            coefficients,
+            np.array(layout, dtype=np.int64),
+            (table + parent).astype(np.uint32),
+            variable.astype(np.uint32),
+            np.cumsum([0, *(len(row) for row in schemes)]).astype(np.uint32),
+            (table + slots).astype(np.uint32),
+            np.array([c for row in schemes for c in row.values()], dtype=np.float64).reshape(-1, len(SCHEME)),
         )
         for array in arrays:
             array.setflags(write=False)
@@ -114,59 +125,101 @@ class Field:
         return _jacobians(np.atleast_2d(x), self.arrays).reshape((*x.shape, self.dimension))
 
 
+def _schemes(polynomial: Polynomial) -> dict[Exponents, FloatArray]:
+    """Horner coefficients in (x_0, x_1) for each outer monomial (exponents of x_1 … and, last, of x_0⁵)."""
+    out: dict[Exponents, FloatArray] = {}
+    for (first, *others), coefficient in polynomial.items():
+        quotient, i = divmod(first, DEGREE + 1)
+        j = min(others[0], DEGREE - i) if others else 0
+        others[:1] = [others[0] - j] if others else []
+        scheme = out.setdefault((*others, quotient), np.zeros(len(SCHEME)))
+        scheme[SCHEME.index((i, j))] = coefficient
+    return dict(sorted(out.items(), key=lambda item: graded_order(item[0])))
+
+
 @njit(cache=True)
 def field_work(arrays: FieldArrays) -> FloatArray:
-    """Scratch space for :func:`field_rhs`: variables, then the monomial table."""
-    return np.empty(2 * arrays[0][0] + arrays[1].shape[0])
+    """Scratch space for :func:`field_rhs`: x, sin x, x_0⁵, then the outer monomials."""
+    return np.zeros(2 * arrays[0][0] + 1 + arrays[1].shape[0])
 
 
 @njit(cache=True)
 def field_gradient_work(arrays: FieldArrays) -> FloatArray:
-    """Scratch space for :func:`field_jacobian`: gradients of the monomial table."""
-    return np.empty((arrays[1].shape[0], 2 * arrays[0][0]))
+    """Scratch space for :func:`field_jacobian`: gradients of everything in the work array."""
+    return np.zeros((2 * arrays[0][0] + 1 + arrays[1].shape[0], arrays[0][0]))
 
 
-@njit(cache=True)
-def _fill(x: FloatArray, arrays: FieldArrays, work: FloatArray) -> None:
-    layout, parent, variable = arrays[0], arrays[1], arrays[2]
+@njit(cache=True, forceinline=True)
+def _fill(x: FloatArray, layout: IntArray, parent: Indices, variable: Indices, work: FloatArray) -> None:
     d = layout[0]
     for i in range(d):
         work[i] = x[i]
     if layout[2]:
         for i in range(d):
             work[d + i] = np.sin(x[i])
-    table = work[2 * d :]
-    table[0] = 1.0
+    square = x[0] * x[0]
+    work[2 * d] = square * square * x[0]
+    table = 2 * d + 1
+    work[table] = 1.0
     for k in range(1, parent.shape[0]):
-        table[k] = table[parent[k]] * work[variable[k]]
+        work[table + k] = work[parent[k]] * work[variable[k]]
 
 
-# Only the order of summation is left to the compiler; NaN and infinity keep their meaning.
-@njit(cache=True, fastmath={"reassoc", "contract"})
-def _row(index: int, arrays: FieldArrays, table: FloatArray) -> float:
-    offsets, slots, coefficients = arrays[3], arrays[4], arrays[5]
+# "contract" lets the compiler use fused multiply-add; NaN and infinity keep their meaning.
+@njit(cache=True, fastmath={"contract"}, forceinline=True)
+def _row(index: int, firsts: Indices, slots: Indices, c: FloatArray, work: FloatArray) -> float:
+    x, y = work[0], work[1]
     total = 0.0
-    for t in range(offsets[index], offsets[index + 1]):
-        total += coefficients[t] * table[slots[t]]
+    for k in range(firsts[index], firsts[index + 1]):
+        c4 = c[k, 0]
+        c3 = c[k, 1] * x + c[k, 2]
+        c2 = (c[k, 3] * x + c[k, 4]) * x + c[k, 5]
+        c1 = ((c[k, 6] * x + c[k, 7]) * x + c[k, 8]) * x + c[k, 9]
+        c0 = (((c[k, 10] * x + c[k, 11]) * x + c[k, 12]) * x + c[k, 13]) * x + c[k, 14]
+        total += ((((c4 * y + c3) * y + c2) * y + c1) * y + c0) * work[slots[k]]
     return total
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", forceinline=True)
 def field_rhs(x: FloatArray, out: FloatArray, arrays: FieldArrays, work: FloatArray) -> float:
     """Write f(x) to ``out``; return the denominator D(x) (1 where there is none)."""
-    layout = arrays[0]
+    layout, parent, variable, firsts, slots, coefficients = arrays
     d, chain = layout[0], layout[1]
-    _fill(x, arrays, work)
-    table = work[2 * d :]
+    _fill(x, layout, parent, variable, work)
     for i in range(chain):
         out[i] = x[i + 1]
     for i in range(chain, d):
-        out[i] = _row(i - chain, arrays, table)
+        out[i] = _row(i - chain, firsts, slots, coefficients, work)
     if not layout[3]:
         return 1.0
-    denominator = _row(d - chain, arrays, table)
+    denominator = _row(d - chain, firsts, slots, coefficients, work)
     out[d - 1] /= denominator
     return denominator
+
+
+@njit(cache=True)
+def _row_gradient(
+    index: int, arrays: FieldArrays, work: FloatArray, gradients: FloatArray, out: FloatArray
+) -> None:
+    firsts, slots, c = arrays[3], arrays[4], arrays[5]
+    out[:] = 0.0
+    for k in range(firsts[index], firsts[index + 1]):
+        x, y, term = work[0], work[1], 0
+        value = slope_x = slope_y = 0.0
+        for power in range(DEGREE, -1, -1):
+            inner = inner_slope = 0.0
+            for _ in range(DEGREE - power + 1):
+                inner_slope = inner_slope * x + inner
+                inner = inner * x + c[k, term]
+                term += 1
+            slope_y = slope_y * y + value
+            slope_x = slope_x * y + inner_slope
+            value = value * y + inner
+        out[0] += slope_x * work[slots[k]]
+        if out.shape[0] > 1:
+            out[1] += slope_y * work[slots[k]]
+        for j in range(out.shape[0]):
+            out[j] += value * gradients[slots[k], j]
 
 
 @njit(cache=True, error_model="numpy")
@@ -179,33 +232,28 @@ def field_jacobian(
     gradients: FloatArray,
 ) -> float:
     """Write f(x) to ``out`` and ∂f/∂x to ``jacobian``; return the denominator D(x)."""
-    layout, parent, variable, offsets, slots, coefficients = arrays
+    layout, parent, variable = arrays[0], arrays[1], arrays[2]
     d, chain = layout[0], layout[1]
-    n = 2 * d if layout[2] else d
     denominator = field_rhs(x, out, arrays, work)
-    table = work[2 * d :]
-    gradients[0, :n] = 0.0
+    for j in range(d):
+        gradients[j, j] = 1.0
+        gradients[d + j, j] = np.cos(x[j])
+    gradients[2 * d, 0] = 5.0 * x[0] ** 4
+    table = 2 * d + 1
     for k in range(1, parent.shape[0]):
         p, v = parent[k], variable[k]
-        for j in range(n):
-            gradients[k, j] = gradients[p, j] * work[v]
-        gradients[k, v] += table[p]
-    jacobian[:, :] = 0.0
+        for j in range(d):
+            gradients[table + k, j] = gradients[p, j] * work[v] + work[p] * gradients[v, j]
     for i in range(chain):
+        jacobian[i, :] = 0.0
         jacobian[i, i + 1] = 1.0
     for i in range(chain, d):
-        for t in range(offsets[i - chain], offsets[i - chain + 1]):
-            for j in range(d):
-                jacobian[i, j] += coefficients[t] * gradients[slots[t], j]
-            if layout[2]:
-                for j in range(d):
-                    jacobian[i, j] += coefficients[t] * gradients[slots[t], d + j] * np.cos(x[j])
+        _row_gradient(i - chain, arrays, work, gradients, jacobian[i])
     if layout[3]:  # (N/D)' = (N' - (N/D) D')/D
-        for t in range(offsets[d - chain], offsets[d - chain + 1]):
-            for j in range(d):
-                jacobian[d - 1, j] -= out[d - 1] * coefficients[t] * gradients[slots[t], j]
+        slope = np.empty(d)
+        _row_gradient(d - chain, arrays, work, gradients, slope)
         for j in range(d):
-            jacobian[d - 1, j] /= denominator
+            jacobian[d - 1, j] = (jacobian[d - 1, j] - out[d - 1] * slope[j]) / denominator
     return denominator
 
 
