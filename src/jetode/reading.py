@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import math
 import re
+import struct
 import warnings
+import zipfile
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -280,13 +283,14 @@ def _open(path: Path) -> Table:
 
 
 def _open_numpy(path: Path) -> Table:
-    try:
-        loaded = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        if isinstance(error, FileNotFoundError | PermissionError):
-            raise
-        raise InputError(f"{path.name} is not a NumPy file of plain numbers, or it is damaged.") from None
-    if isinstance(loaded, np.lib.npyio.NpzFile):
+    with open(path, "rb") as file:
+        try:
+            loaded = np.load(file, allow_pickle=False)
+            if isinstance(loaded, np.lib.npyio.NpzFile):
+                loaded = {name: loaded[name] for name in loaded.files}
+        except (ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error):
+            raise InputError(f"{path.name} is not a NumPy file of plain numbers, or it is damaged.") from None
+    if isinstance(loaded, dict):
         return _npz_table(path, loaded)
     if loaded.dtype.names:
         names = tuple(loaded.dtype.names)
@@ -298,12 +302,8 @@ def _open_numpy(path: Path) -> Table:
     raise InputError(f"{path.name} must hold one or two dimensions. Got the shape {loaded.shape} instead.")
 
 
-def _npz_table(path: Path, archive: Any) -> ArrayTable:
+def _npz_table(path: Path, arrays: dict[str, Any]) -> ArrayTable:
     """One column per one-dimensional array; a scalar called dt is the sampling interval."""
-    try:
-        arrays = {name: archive[name] for name in archive.files}
-    except (ValueError, OSError):
-        raise InputError(f"{path.name} is not a NumPy file of plain numbers, or it is damaged.") from None
     names = tuple(name for name, a in arrays.items() if a.ndim == 1)
     if not names:
         raise InputError(f"{path.name} holds no one-dimensional array to be the record.")
@@ -338,7 +338,7 @@ def _open_wav(path: Path) -> Table:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", wavfile.WavFileWarning)  # chunks of metadata it does not know
             rate, data = wavfile.read(path)
-    except (ValueError, EOFError):
+    except (ValueError, EOFError, struct.error):
         raise InputError(f"{path.name} is not a WAV file that can be read, or it is damaged.") from None
     channels = (data,) if data.ndim == 1 else tuple(data.T)
     return ArrayTable(path, channels, steps=tuple(1.0 / rate for _ in channels))

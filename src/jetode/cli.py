@@ -1,0 +1,451 @@
+"""The command line: five commands and a demo, one sentence per error, exit codes 0, 2 and 3.
+
+0 a trusted model (or a command that has none to judge); 2 bad usage or input; 3 the record was read but no
+trustworthy model was found; 130 stopped by Ctrl-C.  Every file appears whole or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from .errors import InputError
+from .files import make_directory, whole_file, write_text
+from .noise import NOISE_KINDS
+from .reading import read
+from .series import Series
+
+if TYPE_CHECKING:
+    from .forecast import Forecast
+    from .model import Model
+
+OK, BAD_INPUT, NOT_TRUSTED, INTERRUPTED = 0, 2, 3, 130
+DEMO_RECORD = "lorenz_x_15.csv"
+
+
+class Commands(click.Group):
+    """A group whose failures are one sentence on stderr and an exit code, never a traceback."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]
+        kwargs["standalone_mode"] = False
+        try:
+            code = super().main(*args, **kwargs)
+        except click.ClickException as error:
+            code = _fail(error.format_message())
+        except InputError as error:
+            code = _fail(str(error))
+        except MemoryError:
+            code = _fail("There is not enough memory for this record; decimate it or use a shorter stretch.")
+        except (KeyboardInterrupt, click.Abort):
+            click.echo("Stopped; nothing was left half-written.", err=True)
+            code = INTERRUPTED
+        sys.exit(code or OK)
+
+
+def _fail(sentence: str) -> int:
+    click.echo(f"Error: {' '.join(sentence.split())}", err=True)
+    return BAD_INPUT
+
+
+def record_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """FILE and how to read it."""
+    for decorate in (
+        click.option("--dt", type=float, help="Sampling interval, where there is no time column."),
+        click.option("--time", help="Time column, by name or number (default: t or time)."),
+        click.option("--column", help="Column of the record, by name or number from 1."),
+        click.argument("file", type=click.Path(path_type=Path)),
+    ):
+        command = decorate(command)
+    return command
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+quiet_option = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+out_directory = click.option(
+    "--out", type=click.Path(path_type=Path), help="Directory for model.json, forecast.csv and the page."
+)
+
+
+@click.group(
+    cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
+)
+@click.version_option(package_name="jetode")
+@click.pass_context
+def cli(context: click.Context) -> None:
+    """One noisy channel in, its differential equation and its forecast out.
+
+    \b
+    Start with your own record (a CSV with a time column, or one column and --dt):
+      jetode diagnose record.csv
+      jetode reconstruct record.csv --out result
+      jetode forecast result/model.json --horizon 20
+    or with the one that comes along:
+      jetode demo
+
+    Shell completion: eval "$(_JETODE_COMPLETE=bash_source jetode)" (or zsh_source, fish_source).
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+@cli.command()
+@record_options
+@json_option
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the surrogate data.")
+def diagnose(
+    file: Path, column: str | None, time: str | None, dt: float | None, as_json: bool, seed: int
+) -> int:
+    """Is this channel suitable? Noise, delay, dimension, sampling, drift, determinism.
+
+    \b
+    Example:
+      jetode simulate rossler --noise 0.05 --out r.csv && jetode diagnose r.csv
+    """
+    record = read(file, column, time, dt)
+    from .diagnose import diagnose as examine
+
+    diagnosis = examine(record, seed=seed)
+    if as_json:
+        _print_json(diagnosis.to_json())
+    else:
+        click.echo(diagnosis.text())
+    return OK
+
+
+@cli.command()
+@record_options
+@click.option("--method", default="paper", show_default=True, help="Reconstruction method.")
+@click.option("--order", type=int, help="Number of jet coordinates u0, u1, … (default: 3).")
+@click.option("--denominator-degree", type=int, help="Degree of D (default: chosen from the record).")
+@click.option("--numerator-degree", type=int, help="Degree of N (default: chosen from the record).")
+@click.option("--horizon", type=float, help="Length of forecast.csv (default: a tenth of the record).")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of anything random.")
+@out_directory
+@json_option
+@quiet_option
+def reconstruct(
+    file: Path,
+    column: str | None,
+    time: str | None,
+    dt: float | None,
+    method: str,
+    order: int | None,
+    denominator_degree: int | None,
+    numerator_degree: int | None,
+    horizon: float | None,
+    seed: int,
+    out: Path | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Find the differential equation of the record in FILE.
+
+    \b
+    Example:
+      jetode simulate lorenz --out lorenz.csv
+      jetode reconstruct lorenz.csv --denominator-degree 1 --numerator-degree 4 --out result
+
+    Exits with 0 when the model can be trusted, 3 when it cannot (the numbers are still written).
+    """
+    given = {
+        "order": order,
+        "denominator_degree": denominator_degree,
+        "numerator_degree": numerator_degree,
+    }
+    options = {name: value for name, value in given.items() if value is not None}
+    return _reconstruct(
+        read(file, column, time, dt),
+        {"method": method, "seed": seed, **options},
+        horizon,
+        out,
+        as_json,
+        quiet,
+    )
+
+
+@cli.command()
+@click.option("--out", type=click.Path(path_type=Path), default=Path("demo-out"), show_default=True)
+@json_option
+@quiet_option
+def demo(out: Path, as_json: bool, quiet: bool) -> int:
+    """Reconstruct the shipped Lorenz record (15 % noise) end to end.
+
+    \b
+    Example:
+      jetode demo --out demo-out
+    """
+    with as_file(files("jetode") / "data" / DEMO_RECORD) as path:
+        record = read(path)
+    _reconstruct(record, {"seed": 0}, None, out, as_json, quiet)
+    return OK
+
+
+def _reconstruct(
+    record: Series,
+    options: dict[str, Any],
+    horizon: float | None,
+    out: Path | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    length = _positive("horizon", horizon) if horizon is not None else 0.1 * record.duration
+    from .reconstruct import reconstruct as fit
+
+    model = fit(record, **options)
+    forecast = model.forecast(length)
+    if out is not None:
+        from .page import page
+
+        make_directory(out)
+        model.save(out / "model.json")
+        _write_forecast(out / "forecast.csv", forecast)
+        write_text(out / "page.html", page(record, model, forecast))
+    if as_json:
+        _print_json(model.summary())
+    elif not quiet:
+        click.echo(_summary(record, model, forecast, out))
+    return OK if model.verdict.trusted else NOT_TRUSTED
+
+
+@cli.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@click.option("--horizon", type=float, required=True, help="How far ahead, in the record's time unit.")
+@click.option("--start", type=int, help="Start at this sample of --record (default: the end of the record).")
+@click.option("--record", type=click.Path(path_type=Path), help="The record, needed with --start.")
+@click.option("--column", help="Column of the record, by name or number from 1.")
+@click.option("--time", help="Time column of the record.")
+@click.option("--dt", type=float, help="Sampling interval of the record.")
+@click.option("--out", type=click.Path(path_type=Path), help="CSV file to write (default: standard output).")
+def forecast(
+    model: Path,
+    horizon: float,
+    start: int | None,
+    record: Path | None,
+    column: str | None,
+    time: str | None,
+    dt: float | None,
+    out: Path | None,
+) -> int:
+    """Forecast with a saved MODEL; writes CSV with the columns t,value.
+
+    \b
+    Example:
+      jetode forecast result/model.json --horizon 20 --out ahead.csv
+    """
+    _positive("horizon", horizon)
+    if start is not None and record is None:
+        raise InputError("The '--start' option needs the record again: give it with '--record FILE'.")
+    series = None if record is None else read(record, column, time, dt)
+    from .model import load
+
+    loaded = load(model)
+    if series is not None:
+        loaded = loaded.with_record(series)
+    ahead = loaded.forecast(horizon, start=start)
+    _write_forecast(out, ahead)
+    if ahead.stop.value != "COMPLETED":
+        click.echo(f"The forecast stopped at t = {ahead.stop_time:g}: {ahead.stop.value}.", err=True)
+    return OK
+
+
+@cli.command()
+@click.argument("forecast", type=click.Path(path_type=Path))
+@click.argument("truth", type=click.Path(path_type=Path))
+@click.option("--column", help="Column of the truth, by name or number from 1.")
+@click.option("--time", help="Time column of the truth.")
+@click.option("--dt", type=float, help="Sampling interval of the truth, where it has no time column.")
+@click.option("--threshold", type=float, default=0.2, show_default=True, help="In units of the truth's std.")
+@click.option("--run", type=int, default=20, show_default=True, help="Samples in a row above the threshold.")
+@click.option("--lyapunov", type=float, help="Largest Lyapunov exponent, to count in Lyapunov times.")
+@json_option
+def score(
+    forecast: Path,
+    truth: Path,
+    column: str | None,
+    time: str | None,
+    dt: float | None,
+    threshold: float,
+    run: int,
+    lyapunov: float | None,
+    as_json: bool,
+) -> int:
+    """Valid prediction time of FORECAST against TRUTH; both begin at the same sample.
+
+    \b
+    Example:
+      jetode score ahead.csv continuation.csv --lyapunov 0.906
+    """
+    predicted = read(forecast, "value")
+    measured = read(truth, column, time, dt)
+    if abs(predicted.dt - measured.dt) > 1e-6 * measured.dt:
+        raise InputError(
+            f"The forecast has steps of {predicted.dt:g} and the truth of {measured.dt:g}; make them equal."
+        )
+    if lyapunov is not None:
+        _positive("lyapunov", lyapunov)
+    from .score import valid_prediction_time
+
+    vpt = float(
+        valid_prediction_time(predicted.values, measured.values, measured.dt, threshold=threshold, run=run)
+    )
+    result = {
+        "valid_prediction_time": vpt,
+        "lyapunov_times": None if lyapunov is None else lyapunov * vpt,
+        "horizon": measured.duration,
+        "threshold": threshold,
+        "run": run,
+    }
+    if as_json:
+        _print_json(result)
+    else:
+        unit = f" {measured.time_unit}" if measured.time_unit else ""
+        in_lyapunov = "" if lyapunov is None else f" ({lyapunov * vpt:.3g} Lyapunov times)"
+        click.echo(f"valid prediction time {vpt:g}{unit}{in_lyapunov} of {measured.duration:g}{unit}")
+    return OK
+
+
+@cli.command()
+@click.argument("system")
+@click.option("--observable", default="x", show_default=True, help="Coordinate or polynomial: 'x**2+y'.")
+@click.option("--duration", type=float, default=60.0, show_default=True)
+@click.option("--dt", type=float, default=0.01, show_default=True)
+@click.option("--transient", type=float, default=50.0, show_default=True)
+@click.option("--initial", default=None, help="Initial state, e.g. 1,0,0 (default: the system's own).")
+@click.option("--noise", type=float, default=0.0, show_default=True, help="Noise std / signal std.")
+@click.option("--noise-kind", type=click.Choice(NOISE_KINDS), default="gaussian", show_default=True)
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), help="CSV file to write (default: standard output).")
+def simulate(
+    system: str,
+    observable: str,
+    duration: float,
+    dt: float,
+    transient: float,
+    initial: str | None,
+    noise: float,
+    noise_kind: str,
+    seed: int,
+    out: Path | None,
+) -> int:
+    """Record one channel of a known SYSTEM, with noise if wanted.
+
+    \b
+    Example:
+      jetode simulate lorenz --noise 0.15 --seed 0 --out lorenz.csv
+    """
+    from .noise import add_noise
+    from .systems import systems
+
+    if system not in systems:
+        raise InputError(f"There is no system {system!r}; known are {', '.join(systems)}.")
+    _positive("duration", duration)
+    _positive("dt", dt)
+    start = {} if initial is None else {"initial": _numbers("initial", initial)}
+    trajectory = systems[system].simulate(duration, dt=dt, transient=transient, **start)
+    series = trajectory.observe(observable)
+    values = add_noise(series.values, noise, np.random.default_rng(seed), noise_kind)
+    name = observable if observable.isidentifier() else "value"
+    lines = [f"# {_command_line()}\n", f"t,{name}\n"]
+    lines += [f"{t:.12g},{v!r}\n" for t, v in zip(series.times.tolist(), values.tolist(), strict=True)]
+    _write_lines(out, lines)
+    return OK
+
+
+def _command_line() -> str:
+    """The command as typed, without the name of the output file."""
+    context = click.get_current_context()
+    words = []
+    for parameter in context.command.params:
+        value = context.params[str(parameter.name)]
+        if isinstance(parameter, click.Argument):
+            words.append(str(value))
+        elif parameter.name != "out" and value != parameter.default:
+            words += [parameter.opts[0], str(value)]
+    if "--seed" not in words and context.params["noise"]:
+        words += ["--seed", str(context.params["seed"])]
+    return shlex.join(["jetode", str(context.info_name), *words])
+
+
+def _write_forecast(path: Path | None, forecast: Forecast) -> None:
+    band = forecast.lower is not None and forecast.upper is not None
+    columns = [forecast.t, forecast.values, *([forecast.lower, forecast.upper] if band else [])]
+    lines = ["t,value,lower,upper\n" if band else "t,value\n"]
+    for t, *values in zip(*(np.asarray(c).tolist() for c in columns), strict=True):
+        lines.append(f"{t:.12g},{','.join(map(repr, values))}\n")
+    _write_lines(path, lines)
+
+
+def _write_lines(path: Path | None, lines: Sequence[str]) -> None:
+    if path is None:
+        sys.stdout.writelines(lines)
+        return
+    with whole_file(path) as file:
+        file.writelines(lines)
+
+
+def _summary(record: Series, model: Model, forecast: Forecast, out: Path | None) -> str:
+    """What the terminal shows: equation, verdict, noise, horizon, what to do next."""
+    unit = f" {record.time_unit}" if record.time_unit else ""
+    signal = math.sqrt(max(record.std**2 - model.noise_sigma**2, 0.0)) or record.std
+    verdict = (
+        click.style("trusted", fg="green") if model.verdict.trusted else click.style("not trusted", fg="red")
+    )
+    rows = [
+        (
+            "record",
+            f"{record.n} samples, dt {record.dt:g}{unit}, std {record.std:.4g} {record.unit}".rstrip(),
+        ),
+        ("noise", f"σ {model.noise_sigma:.3g}, {100 * model.noise_sigma / signal:.2g} % of the signal"),
+        ("equation", model.closure.text(digits=4)),
+        ("verdict", f"{verdict}: {model.verdict.reason}"),
+        ("forecast", f"{forecast.t[-1]:g}{unit} ahead, {forecast.stop.value}"),
+    ]
+    if out is not None:
+        rows.append(("written", ", ".join(str(out / n) for n in ("model.json", "forecast.csv", "page.html"))))
+    if not model.verdict.trusted:
+        rows.append(("next", "see `jetode diagnose` on this record; a longer or cleaner stretch helps most"))
+    return "\n".join(f"{name:<9} {text}" for name, text in rows)
+
+
+def _print_json(data: dict[str, Any]) -> None:
+    click.echo(json.dumps(_plain(data), ensure_ascii=False, allow_nan=False))
+
+
+def _plain(value: Any) -> Any:
+    """Numbers that JSON has: NaN and infinities become null."""
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_plain(v) for v in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _positive(name: str, value: float) -> float:
+    if not (math.isfinite(value) and value > 0):
+        raise InputError(f"The '--{name}' option must be a number > 0. Got {value} instead.")
+    return value
+
+
+def _numbers(name: str, text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(word) for word in text.split(","))
+    except ValueError:
+        raise InputError(
+            f"The '--{name}' option must be numbers with commas. Got {text!r} instead."
+        ) from None
+
+
+def main() -> None:
+    """Entry point of the ``jetode`` command."""
+    cli()
