@@ -9,36 +9,9 @@ from jetode import dop853_tableau as tableau
 from jetode.dop853 import Stop, integrate, integrate_many
 from jetode.errors import InputError
 from jetode.field import Field
+from lorenz_fields import LORENZ, LORENZ_CLOSURE, lorenz_jets
 
-LORENZ = Field.polynomial(
-    [
-        {(1, 0, 0): -10.0, (0, 1, 0): 10.0},
-        {(1, 0, 0): 28.0, (1, 0, 1): -1.0, (0, 1, 0): -1.0},
-        {(1, 1, 0): 1.0, (0, 0, 1): -8 / 3},
-    ]
-)
-LORENZ_CLOSURE = Field(
-    3,
-    (
-        {
-            (0, 1, 1): 3.0,
-            (0, 2, 0): 33.0,
-            (1, 0, 1): -41.0,
-            (1, 1, 0): -88.0,
-            (2, 0, 0): 2160.0,
-            (3, 1, 0): -3.0,
-            (4, 0, 0): -30.0,
-        },
-    ),
-    {(1, 0, 0): 3.0},
-)
 OSCILLATOR = Field(2, ({(1, 0): -1.0},))
-
-
-def lorenz_jets(state: np.ndarray) -> np.ndarray:
-    x, y, z = state
-    rate = 10 * (y - x)
-    return np.array([x, rate, 10 * (28 * x - x * z - y - rate)])
 
 
 def test_tableau_is_the_published_one() -> None:
