@@ -55,14 +55,18 @@ class Forecast:
         """Whether the whole horizon was reached."""
         return self.stop is Stop.COMPLETED
 
-    def to_csv(self, path: str | Path) -> None:
-        """Write ``t,value`` (and ``lower,upper``) with all digits."""
+    def csv(self) -> str:
+        """``t,value`` (and ``lower,upper``) with all digits."""
         columns = {"t": self.t, "value": self.values}
         if self.lower is not None and self.upper is not None:
             columns |= {"lower": self.lower, "upper": self.upper}
         rows = zip(*columns.values(), strict=True)
         lines = [",".join(columns), *(",".join(repr(float(v)) for v in row) for row in rows)]
-        write_text(path, "\n".join(lines) + "\n")
+        return "\n".join(lines) + "\n"
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write :meth:`csv` to a file."""
+        write_text(path, self.csv())
 
 
 def horizon_samples(horizon: float, dt: float) -> int:
