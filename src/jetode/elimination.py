@@ -1,0 +1,183 @@
+"""Which terms stay (design.md §4): stepwise selection by BIC, led by the local quadratic model of the cost.
+
+At a fitted point one linearisation with *all* the form's terms gives the reduced cost c + 2 rᵀδ + δᵀFδ over every
+coefficient, absent ones included.  On it removing a term (Wald) and adding one (score test) cost nothing, so the
+support with the lowest predicted BIC is found by algebra and only promising supports are refitted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .annealing import Schedule, anneal
+from .gaussnewton import Data, Fit, Linearisation
+from .polynomials import FloatArray
+from .shooting import BoolArray, Terms
+
+COMPARE = Schedule((0.01, 1e-3, 1e-4), 12)
+PATIENCE = 3  # removals tried past the best BIC before giving up
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The fit on the selected terms, its BIC, and how many refits it took."""
+
+    fit: Fit
+    bic: float
+    refits: int
+
+
+@dataclass(frozen=True)
+class Quadratic:
+    """Unconstrained optimum ``theta`` and information ``F`` of the reduced cost, over all free terms."""
+
+    theta: FloatArray
+    information: FloatArray
+
+    def restricted_cost(self, keep: BoolArray) -> float:
+        """How much the predicted cost rises when the other terms are zero."""
+        out = ~keep
+        if not out.any():
+            return 0.0
+        f = self.information
+        if not keep.any():
+            return float(self.theta @ f @ self.theta)
+        schur = f[np.ix_(out, out)] - f[np.ix_(out, keep)] @ np.linalg.lstsq(
+            f[np.ix_(keep, keep)], f[np.ix_(keep, out)], rcond=1e-13
+        )[0]
+        return float(self.theta[out] @ schur @ self.theta[out])
+
+    def best_support(self, keep: BoolArray, protected: BoolArray, price: float) -> BoolArray:
+        """Greedy descent of predicted cost + price · terms from ``keep`` by single removals and additions."""
+        keep = keep.copy()
+        score = self.restricted_cost(keep) + price * keep.sum()
+        while True:
+            moves = []
+            for j in np.flatnonzero(~protected):
+                trial = keep.copy()
+                trial[j] = ~trial[j]
+                moves.append((self.restricted_cost(trial) + price * trial.sum(), j))
+            lowest, j = min(moves, default=(np.inf, -1))
+            if lowest >= score - 1e-9:
+                return keep
+            keep[j] = ~keep[j]
+            score = lowest
+
+    def ranked_removals(self, keep: BoolArray, protected: BoolArray) -> list[tuple[float, int]]:
+        """Predicted rise of the cost for each single removal, smallest first."""
+        base = self.restricted_cost(keep)
+        out = []
+        for j in np.flatnonzero(keep & ~protected):
+            trial = keep.copy()
+            trial[j] = False
+            out.append((self.restricted_cost(trial) - base, int(j)))
+        return sorted(out)
+
+
+def quadratic_model(data: Data, full: Terms, fit: Fit, present: BoolArray) -> Quadratic:
+    """Expand the cost around ``fit`` in all free terms of ``full``; ``present`` marks those the fit has."""
+    coefficients = np.zeros(len(full.exponents))
+    coefficients[present] = fit.terms.coefficients
+    linear = Linearisation(data, full)
+    linear.at(fit.states, coefficients)
+    eliminated = linear.eliminate(fit.q, 0.0)
+    scale = 1.0 / np.sqrt(np.maximum(np.diag(eliminated.schur), 1e-300))
+    scaled = eliminated.schur * scale[:, None] * scale[None, :]
+    values, vectors = np.linalg.eigh(scaled)
+    values = np.maximum(values, 1e-13 * values[-1])
+    step = -scale * (vectors @ ((vectors.T @ (scale * eliminated.reduced)) / values))
+    information = (vectors * values) @ vectors.T / scale[:, None] / scale[None, :]
+    return Quadratic(coefficients[full.free] + step, information)
+
+
+def eliminate(
+    data: Data,
+    full: Terms,
+    fit: Fit,
+    protected: BoolArray,
+    price: float,
+    interrupt: Callable[[], bool] | None = None,
+    schedule: Schedule = COMPARE,
+) -> Selection:
+    """Select terms of ``full`` starting from ``fit`` (which has all of them, in order).
+
+    ``protected`` marks terms that must stay; ``price`` is the BIC's cost of one coefficient, log(samples).
+    """
+    fixed = ~full.free
+
+    def refit(keep: BoolArray, origin: Fit, present: BoolArray) -> Fit:
+        coefficients = np.zeros(len(full.exponents))
+        coefficients[present] = origin.terms.coefficients
+        terms = full.with_coefficients(coefficients).select(keep)
+        return anneal(data, terms, origin.states, schedule, interrupt)
+
+    def bic(of: Fit) -> float:
+        return of.cost + price * float(of.terms.free.sum())
+
+    present = np.ones(len(full.exponents), dtype=bool)
+    current = anneal(data, fit.terms, fit.states, schedule, interrupt)
+    best, best_present = current, present
+    tried = {present.tobytes()}
+    refits, beyond = 1, 0
+    while beyond <= PATIENCE and not (interrupt is not None and interrupt()):
+        quadratic = quadratic_model(data, full, current, present)
+        free_keep, free_protected = present[full.free], protected[full.free]
+        moves: list[BoolArray] = []
+        goal = quadratic.best_support(free_keep, free_protected, price)
+        moves.append(goal)
+        ranked = quadratic.ranked_removals(free_keep, free_protected)
+        cheap = [j for rise, j in ranked if rise < 0.5 * price]
+        if len(cheap) > 2:
+            half = free_keep.copy()
+            half[cheap[: len(cheap) // 2]] = False
+            moves.append(half)
+        for _, j in ranked[:2]:
+            single = free_keep.copy()
+            single[j] = False
+            moves.append(single)
+        added = _best_addition(quadratic, free_keep)
+        if added is not None:
+            moves.append(added)
+        step: tuple[Fit, BoolArray] | None = None
+        fallback: tuple[Fit, BoolArray] | None = None
+        for move in moves:
+            keep = fixed.copy()
+            keep[full.free] = move
+            if keep.tobytes() in tried:
+                continue
+            tried.add(keep.tobytes())
+            trial = refit(keep, current, present)
+            refits += 1
+            if bic(trial) < bic(current) and bic(trial) < bic(best):
+                step = (trial, keep)
+                break
+            if keep.sum() < present.sum() and (fallback is None or bic(trial) < bic(fallback[0])):
+                fallback = (trial, keep)
+        if step is not None:
+            beyond = 0
+            current, present = step
+            best, best_present = current, present
+        elif fallback is not None and bic(fallback[0]) < bic(best) + 50.0 * price:
+            beyond += 1
+            current, present = fallback
+        else:
+            break
+    return Selection(replace(best), bic(best), refits)
+
+
+def _best_addition(quadratic: Quadratic, keep: BoolArray) -> BoolArray | None:
+    """The single addition with the largest predicted fall of the cost."""
+    base = quadratic.restricted_cost(keep)
+    falls = []
+    for j in np.flatnonzero(~keep):
+        trial = keep.copy()
+        trial[j] = True
+        falls.append((base - quadratic.restricted_cost(trial), j))
+    if not falls:
+        return None
+    out = keep.copy()
+    out[max(falls)[1]] = True
+    return out

@@ -1,0 +1,238 @@
+"""Forms of the regular closure and where the joint fit of each begins (design.md §3 collapse, §4 start).
+
+A *form* says which monomials a, D and P may have.  From smoothed jets and a guess of D, the start is linear algebra:
+``a`` from the collapse curve (on D = 0 the attractor is u_{n−1} = a), the hidden coordinate ``w`` from
+D w = u_{n−1} − a by a solve penalised on its second difference (so that it passes smoothly through the pole), and P
+from the increments of w over short windows.  All arrays are dimensionless: u/std, t/tc.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import solveh_banded
+
+from .polynomials import Exponents, FloatArray, Library, Polynomial, evaluate, total_degree_exponents
+from .regular import RegularClosure
+from .shooting import Terms
+
+COLLAPSE_WIDTH = 0.15  # of the std of D: samples nearer to the pole than this shape the collapse curve
+HIDDEN_STIFFNESS = 3e-4  # weight of (d²w/dτ²)² against the misfit of D w, both dimensionless
+RIDGE = 1e-4  # precision of the prior θ ~ 0 on every dimensionless coefficient
+POLE_HOLD = 100.0  # see Form.terms: a tenth of a std
+WINDOW = 0.25  # tc: length of the windows over which increments of w are regressed
+
+
+@dataclass(frozen=True)
+class Form:
+    """Monomials allowed in a and D (over u0 … u_{n−2}) and P (over u0 … u_{n−2}, w); ``lead`` is D's fixed one."""
+
+    order: int
+    lead: Exponents
+    denominator: tuple[Exponents, ...]
+    a: tuple[Exponents, ...]
+    big_p: tuple[Exponents, ...]
+
+    @property
+    def has_pole(self) -> bool:
+        """Whether D can vanish."""
+        return any(self.lead)
+
+    def terms(self, regular: RegularClosure, pole_hold: float = 0.0) -> Terms:
+        """The vector field with the coefficients of ``regular`` (0 where it has none); D's lead is fixed.
+
+        ``pole_hold`` is the precision with which D's other coefficients, relative to the lead, are held where
+        they are: with every term in the library and q still large, the pole would run away.
+        """
+        n = self.order
+        rows: list[int] = []
+        exponents: list[Exponents] = []
+        values: list[float] = []
+        for e in self.a:
+            rows.append(n - 2)
+            exponents.append((*e, 0))
+            values.append(regular.a.get(e, 0.0))
+        for e in (self.lead, *self.denominator):
+            rows.append(n - 2)
+            exponents.append((*e, 1))
+            values.append(regular.D.get(e, 0.0))
+        for e in self.big_p:
+            rows.append(n - 1)
+            exponents.append(e)
+            values.append(regular.P.get(e, 0.0))
+        free = np.ones(len(rows), dtype=bool)
+        free[len(self.a)] = False
+        coefficients = np.array(values)
+        mean = np.zeros(len(rows))
+        precision = np.full(len(rows), RIDGE)
+        held = slice(len(self.a) + 1, len(self.a) + 1 + len(self.denominator))
+        if pole_hold:
+            mean[held] = coefficients[held]
+            precision[held] = pole_hold / coefficients[len(self.a)] ** 2
+        return Terms(
+            n, n - 2, np.array(rows, np.int64), tuple(exponents), coefficients, free, mean, precision
+        )
+
+
+def regular_of(terms: Terms) -> RegularClosure:
+    """The regular closure a vector field of this shape stands for."""
+    n = terms.dimension
+    a: Polynomial = {}
+    big_d: Polynomial = {}
+    big_p: Polynomial = {}
+    for row, e, c in zip(terms.rows, terms.exponents, terms.coefficients, strict=True):
+        if row == n - 1:
+            big_p[e] = float(c)
+        elif e[-1] == 0:
+            a[e[:-1]] = float(c)
+        else:
+            big_d[e[:-1]] = float(c)
+    return RegularClosure(a, big_d, big_p, n)
+
+
+def is_denominator(terms: Terms) -> np.ndarray:
+    """Marks the terms of the field that belong to D."""
+    n = terms.dimension
+    return np.array([r == n - 2 and e[-1] == 1 for r, e in zip(terms.rows, terms.exponents, strict=True)])
+
+
+def hidden_library(order: int, degree: int, hidden_degree: int = 1) -> tuple[Exponents, ...]:
+    """Monomials of total degree ≤ ``degree`` that are at most of ``hidden_degree`` in w."""
+    return tuple(e for e in total_degree_exponents(order, degree) if e[-1] <= hidden_degree)
+
+
+def pole_free(order: int, degree: int, hidden_degree: int = 1) -> Form:
+    """D = 1, a = 0: the plain jerk equation w = u_{n−1}, w' = P."""
+    return Form(order, (0,) * (order - 1), (), (), hidden_library(order, degree, hidden_degree))
+
+
+def affine_pole(order: int, lead: int, others: Sequence[int], a_degree: int, degree: int) -> Form:
+    """D = u_lead + Σ c_i u_i − p; ``a`` reduced modulo D, i.e. free of u_lead."""
+    n = order - 1
+    unit = [tuple(int(i == j) for i in range(n)) for j in range(n)]
+    rest = [i for i in range(n) if i != lead]
+    return Form(
+        order,
+        unit[lead],
+        (*(unit[i] for i in others), (0,) * n),
+        tuple(total_degree_exponents(n, a_degree, rest)),
+        hidden_library(order, degree),
+    )
+
+
+@dataclass(frozen=True)
+class Jets:
+    """Smoothed jets (N, n) of one or several records, dimensionless; ``lengths`` are the records' sample counts,
+    ``spacing`` the sampling interval in tc, ``trim`` the samples at each end where the spline is poor."""
+
+    u: FloatArray
+    lengths: tuple[int, ...]
+    spacing: float
+    trim: int
+
+    def pieces(self) -> list[slice]:
+        """One slice per record."""
+        ends = np.cumsum((0, *self.lengths))
+        return [slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+
+    def head(self, samples: int) -> Jets:
+        """The first records up to about ``samples`` samples in all."""
+        lengths: list[int] = []
+        for n in self.lengths:
+            take = min(n, samples - sum(lengths))
+            if take < 4 * self.trim + 2 and lengths:
+                break
+            lengths.append(take)
+            if take < n:
+                break
+        return Jets(self.u[: sum(lengths)], tuple(lengths), self.spacing, self.trim)
+
+
+@dataclass(frozen=True)
+class Start:
+    """A form's start: the field with its first coefficients, states at every sample, and the collapse quality
+    (share of the variance of u_{n−1} near the pole that the curve leaves unexplained)."""
+
+    terms: Terms
+    states: FloatArray
+    collapse: float
+
+
+def collapse_curve(jets: Jets, big_d: FloatArray, form: Form) -> tuple[Polynomial, float]:
+    """``a`` by weighted regression of u_{n−1} on the monomials of ``form.a`` near D = 0, and what it leaves."""
+    n = form.order
+    spread = float(np.std(big_d))
+    near = np.exp(-0.5 * (big_d / (COLLAPSE_WIDTH * spread)) ** 2)
+    library = Library(form.a, n - 1)
+    matrix = library.evaluate(jets.u[:, : n - 1]) * near[:, None]
+    target = jets.u[:, n - 1] * near
+    ridge = 1e-3 * np.sqrt(np.sum(near**2)) + 1e-12
+    solution = np.linalg.lstsq(
+        np.vstack([matrix, ridge * np.eye(len(library))]), np.concatenate([target, np.zeros(len(library))])
+    )[0]
+    total = float(np.sum(target**2))
+    left = float(np.sum((target - matrix @ solution) ** 2))
+    return library.polynomial(solution), left / total if total > 0 else 1.0
+
+
+def smooth_hidden(jets: Jets, big_d: FloatArray, target: FloatArray) -> FloatArray:
+    """w that minimises Σ (D w − target)² + stiffness Σ (d²w/dτ²)², record by record."""
+    out = np.empty_like(target)
+    weight = HIDDEN_STIFFNESS / jets.spacing**4
+    for piece in jets.pieces():
+        n = piece.stop - piece.start
+        diagonal = np.full(n, 6.0)
+        diagonal[[0, -1]] = 1.0
+        diagonal[[1, -2]] = 5.0
+        off = np.full(n - 1, -4.0)
+        off[[0, -1]] = -2.0
+        band = np.zeros((3, n))
+        band[2] = big_d[piece] ** 2 + weight * diagonal + 1e-9 * weight
+        band[1, 1:] = weight * off
+        band[0, 2:] = weight
+        out[piece] = solveh_banded(band, big_d[piece] * target[piece])
+    return out
+
+
+def regress_increments(jets: Jets, states: FloatArray, library: Library) -> FloatArray:
+    """Coefficients of w' = P from w(τ + window) − w(τ) = Σ c ∫ monomial dτ (trapezoid), lightly damped."""
+    step = max(1, round(WINDOW / jets.spacing))
+    rows: list[FloatArray] = []
+    targets: list[FloatArray] = []
+    for piece in jets.pieces():
+        inner = slice(piece.start + jets.trim, piece.stop - jets.trim)
+        values = library.evaluate(states[inner])
+        if values.shape[0] <= step:
+            continue
+        integral = np.vstack(
+            [np.zeros(len(library)), np.cumsum(0.5 * (values[1:] + values[:-1]) * jets.spacing, axis=0)]
+        )
+        rows.append(integral[step:] - integral[:-step])
+        targets.append(states[inner, -1][step:] - states[inner, -1][:-step])
+    matrix = np.vstack(rows)
+    size = np.linalg.norm(matrix, axis=0) + 1e-300
+    damped = np.vstack([matrix / size, 1e-3 * np.eye(len(library))])
+    rhs = np.concatenate([*targets, np.zeros(len(library))])
+    gram = damped.T @ damped
+    return np.linalg.solve(gram, damped.T @ rhs) / size
+
+
+def start_form(jets: Jets, form: Form, denominator: Polynomial) -> Start:
+    """The start of a form whose D is guessed as ``denominator`` (over u0 … u_{n−2}); w is scaled to std 1."""
+    n = form.order
+    quality = 0.0
+    if form.has_pole:
+        big_d = evaluate(denominator, jets.u[:, : n - 1])
+        a, quality = collapse_curve(jets, big_d, form)
+        w = smooth_hidden(jets, big_d, jets.u[:, n - 1] - evaluate(a, jets.u[:, : n - 1]))
+    else:
+        a = {}
+        w = jets.u[:, n - 1] / denominator[form.lead]
+    spread = float(np.std(w))
+    states = np.column_stack([jets.u[:, : n - 1], w / spread])
+    library = Library(form.big_p, n)
+    big_p = library.polynomial(regress_increments(jets, states, library))
+    regular = RegularClosure(a, {e: c * spread for e, c in denominator.items()}, big_p, n)
+    return Start(form.terms(regular), states, quality)

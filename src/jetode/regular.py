@@ -1,0 +1,360 @@
+"""The regular closure (design.md §3): the rational closure D u' = N without its pole.
+
+For order n (jet coordinates u0 … u_{n−1}) the last coordinate is replaced by the hidden coordinate w:
+
+    u_i' = u_{i+1}  (i < n−2),     u_{n−2}' = a(u0 … u_{n−2}) + D(u0 … u_{n−2}) w,     w' = P(u0 … u_{n−2}, w)
+
+so that u_{n−1} = a + D w.  Nothing here is singular; differentiating u_{n−1} = a + D w gives N/D back exactly.
+The change w → α w + g(u) leaves the model unchanged; :meth:`RegularClosure.canonical` fixes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .closure import Closure
+from .errors import InputError
+from .field import Field
+from .polynomials import (
+    Exponents,
+    FloatArray,
+    Library,
+    Polynomial,
+    add,
+    derivative,
+    embed,
+    evaluate,
+    from_json,
+    latex,
+    multiply,
+    power,
+    rescale,
+    scale,
+    text,
+    to_json,
+    to_sympy,
+    total_degree_exponents,
+)
+
+
+def leading_monomial(polynomial: Mapping[Exponents, float]) -> Exponents:
+    """Highest total degree; among those, the highest power of the last coordinate (u1 before u0)."""
+    return max(polynomial, key=lambda e: (sum(e), e[::-1]))
+
+
+@dataclass(frozen=True, eq=False)
+class RegularClosure:
+    """a, D over (u0 … u_{n−2}) and P over (u0 … u_{n−2}, w), as dictionaries from exponents to coefficients."""
+
+    a: Polynomial
+    D: Polynomial
+    P: Polynomial
+    order: int
+
+    def __post_init__(self) -> None:
+        if self.order < 2:
+            raise InputError(f"The 'order' parameter must be an int ≥ 2. Got {self.order} instead.")
+        for name, polynomial, length in (
+            ("a", self.a, self.order - 1),
+            ("D", self.D, self.order - 1),
+            ("P", self.P, self.order),
+        ):
+            for e in polynomial:
+                if len(e) != length:
+                    raise InputError(f"Exponents of '{name}' must have {length} entries. Got {e} instead.")
+        if not self.D:
+            raise InputError("The 'D' parameter must have at least one term. Got an empty one instead.")
+
+    # -- coordinates --------------------------------------------------------------------------------
+
+    def highest_derivative(self, states: FloatArray) -> FloatArray:
+        """u_{n−1} = a + D w at regular states (…, n)."""
+        return evaluate(self.a, states[..., :-1]) + evaluate(self.D, states[..., :-1]) * states[..., -1]
+
+    def jets(self, states: FloatArray) -> FloatArray:
+        """Jet coordinates (…, n) of regular states (…, n)."""
+        return np.concatenate([states[..., :-1], self.highest_derivative(states)[..., None]], axis=-1)
+
+    def hidden(self, jets: FloatArray) -> FloatArray:
+        """w = (u_{n−1} − a)/D; not finite on the pole itself."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return (jets[..., -1] - evaluate(self.a, jets[..., :-1])) / evaluate(self.D, jets[..., :-1])
+
+    @property
+    def field(self) -> Field:
+        """The vector field on (u0 … u_{n−2}, w)."""
+        n = self.order
+        hidden = {(0,) * (n - 1) + (1,): 1.0}
+        row = add(embed(self.a, n), multiply(embed(self.D, n), hidden))
+        return Field(n, (row, dict(self.P)))
+
+    def pole_factor(self) -> Polynomial | None:
+        """D where it vanishes somewhere, None where it is a constant."""
+        return None if all(not any(e) for e in self.D) else dict(self.D)
+
+    # -- gauge --------------------------------------------------------------------------------------
+
+    def with_hidden_scaled(self, alpha: float) -> RegularClosure:
+        """The same model in w̃ = α w."""
+        n = self.order
+        return RegularClosure(
+            dict(self.a),
+            scale(self.D, 1.0 / alpha),
+            scale(rescale(self.P, [1.0] * (n - 1) + [1.0 / alpha]), alpha),
+            n,
+        )
+
+    def with_hidden_shifted(self, g: Mapping[Exponents, float]) -> RegularClosure:
+        """The same model in w̃ = w + g(u0 … u_{n−2})."""
+        n = self.order
+        a = add(self.a, scale(multiply(self.D, g), -1.0))
+        shift = embed(g, n)
+        hidden: Polynomial = {(0,) * (n - 1) + (1,): 1.0}
+        old_w = add(hidden, scale(shift, -1.0))
+        substituted: list[Polynomial] = []
+        for e, c in self.P.items():
+            monomial: Polynomial = {(*e[:-1], 0): c}
+            substituted.append(multiply(monomial, power(old_w, e[-1], n)))
+        last_rate = add(embed(a, n), multiply(embed(self.D, n), hidden))
+        rates: list[Polynomial] = [
+            {tuple(int(j == i + 1) for j in range(n)): 1.0} for i in range(n - 2)
+        ] + [last_rate]
+        drift = [multiply(derivative(shift, i), rate) for i, rate in enumerate(rates)]
+        return RegularClosure(a, dict(self.D), add(*substituted, *drift), n)
+
+    def canonical(self, tolerance: float = 1e-13) -> RegularClosure:
+        """D's leading coefficient 1, and no term of ``a`` divisible by D's leading monomial."""
+        lead = leading_monomial(self.D)
+        out = self.with_hidden_scaled(self.D[lead])
+        quotient: Polynomial = {}
+        rest = dict(out.a)
+        while divisible := [e for e in rest if all(i >= j for i, j in zip(e, lead, strict=True))]:
+            top = leading_monomial({e: rest[e] for e in divisible})
+            factor = {tuple(i - j for i, j in zip(top, lead, strict=True)): rest[top]}
+            quotient = add(quotient, factor)
+            rest = add(rest, scale(multiply(out.D, factor), -1.0))
+            rest.pop(top, None)
+        if quotient:
+            out = out.with_hidden_shifted(quotient)
+        largest = max((abs(c) for c in (*out.a.values(), *out.P.values())), default=0.0)
+        clean = [{e: c for e, c in p.items() if abs(c) > tolerance * largest} for p in (out.a, out.P)]
+        return RegularClosure(clean[0], dict(out.D), clean[1], self.order)
+
+    def in_units(self, amplitude: float, time: float) -> RegularClosure:
+        """From dimensionless coordinates ũ_i = u_i time^i/amplitude, τ = t/time to physical ones (w kept)."""
+        n = self.order
+        factors = [time**i / amplitude for i in range(n - 1)]
+        rate = amplitude / time ** (n - 1)
+        return RegularClosure(
+            scale(rescale(self.a, factors), rate),
+            scale(rescale(self.D, factors), rate),
+            scale(rescale(self.P, [*factors, 1.0]), 1.0 / time),
+            n,
+        )
+
+    # -- the rational closure -------------------------------------------------------------------------
+
+    def rational(self) -> Closure:
+        """D^(m−1) u_{n−1}' = N with m = max(2, degree of P in w); constant D gives a plain polynomial."""
+        n = self.order
+        a, big_d = embed(self.a, n), embed(self.D, n)
+        top: Polynomial = {(0,) * (n - 1) + (1,): 1.0}
+        above = add(top, scale(a, -1.0))
+        following: list[Polynomial] = [{tuple(int(j == i + 1) for j in range(n)): 1.0} for i in range(n - 1)]
+        a_rate = add(*(multiply(derivative(a, i), u) for i, u in enumerate(following)))
+        d_rate = add(*(multiply(derivative(big_d, i), u) for i, u in enumerate(following)))
+        degree = max(2, max((e[-1] for e in self.P), default=0))
+        parts = [
+            multiply(power(big_d, degree - 1, n), a_rate),
+            multiply(power(big_d, degree - 2, n), multiply(d_rate, above)),
+        ]
+        for e, c in self.P.items():
+            monomial: Polynomial = {(*e[:-1], 0): c}
+            parts.append(
+                multiply(monomial, multiply(power(big_d, degree - e[-1], n), power(above, e[-1], n)))
+            )
+        return Closure(add(*parts), power(big_d, degree - 1, n), n)
+
+    # -- writing down ---------------------------------------------------------------------------------
+
+    def names(self) -> tuple[str, ...]:
+        """Names of the state's coordinates."""
+        return (*(f"u{i}" for i in range(self.order - 1)), "w")
+
+    def text(self, digits: int = 6) -> str:
+        """The equations, one per line."""
+        names = self.names()
+        lines = [f"u{i}' = u{i + 1}" for i in range(self.order - 2)]
+        row = text(self.a, names[:-1], digits) if self.a else ""
+        factor = text(self.D, names[:-1], digits)
+        coupled = "w" if factor == "1" else f"({factor}) w"
+        lines.append(f"u{self.order - 2}' = " + (f"{row} + {coupled}" if row else coupled))
+        lines.append("w' = " + text(self.P, names, digits))
+        return "\n".join(lines)
+
+    def latex(self, digits: int = 6) -> str:
+        """The equations as one LaTeX ``aligned`` block."""
+        names = [f"u_{{{i}}}" for i in range(self.order - 1)] + ["w"]
+        lines = [rf"\dot u_{{{i}}} &= u_{{{i + 1}}}" for i in range(self.order - 2)]
+        row = latex(self.a, names[:-1], digits) if self.a else ""
+        factor = latex(self.D, names[:-1], digits)
+        coupled = "w" if factor == "1" else rf"\left({factor}\right) w"
+        lines.append(rf"\dot u_{{{self.order - 2}}} &= " + (f"{row} + {coupled}" if row else coupled))
+        lines.append(r"\dot w &= " + latex(self.P, names, digits))
+        return r"\begin{aligned}" + r" \\ ".join(lines) + r"\end{aligned}"
+
+    def sympy(self) -> dict[str, Any]:
+        """``{"a": …, "D": …, "P": …}`` as SymPy expressions in u0, u1, …, w."""
+        names = self.names()
+        return {
+            "a": to_sympy(self.a, names[:-1]),
+            "D": to_sympy(self.D, names[:-1]),
+            "P": to_sympy(self.P, names),
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; inverse of :meth:`from_json`."""
+        return {"order": self.order, "a": to_json(self.a), "D": to_json(self.D), "P": to_json(self.P)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> RegularClosure:
+        """Inverse of :meth:`to_json`."""
+        return cls(from_json(data["a"]), from_json(data["D"]), from_json(data["P"]), int(data["order"]))
+
+
+@dataclass(frozen=True)
+class Regularisation:
+    """What :func:`regularise` found: the nearest regular form and how far it is from the rational closure.
+
+    ``misfit`` is the relative L2 distance of the numerators, in the scaled coordinates given; below a tolerance
+    set by the accuracy of N, the crossing conditions of design.md §3 hold.
+    """
+
+    regular: RegularClosure | None
+    misfit: float
+    reason: str
+
+
+def regularise(closure: Closure, scales: Sequence[float] | None = None) -> Regularisation:
+    """Regular form of D u_{n−1}' = N where D is constant or affine in u0 … u_{n−2}.
+
+    On D = 0 a regular form demands N = D'·(u_{n−1} − a) + P₂ (u_{n−1} − a)², which is linear in ``a`` when P₂ (the
+    part of P quadratic in w) vanishes there; then the rest of N must be D² P₀ + D P₁ (u_{n−1} − a) + P₂ (…)².  Both
+    are least-squares problems on polynomial coefficients; the misfit says whether the conditions hold.
+    ``scales`` are typical sizes of u0 … u_{n−1}, used to weigh coefficients (default 1).
+    """
+    n = closure.order
+    factors = [1.0] * n if scales is None else [float(s) for s in scales]
+    numerator = rescale(closure.numerator, factors)
+    denominator = rescale(closure.denominator, factors)
+    if any(e[-1] for e in denominator):
+        return Regularisation(None, np.inf, "the denominator contains the highest derivative")
+    big_d: Polynomial = {e[:-1]: c for e, c in denominator.items()}
+    if any(sum(e) > 1 for e in big_d):
+        return Regularisation(None, np.inf, "the denominator is not affine")
+    lead = leading_monomial(big_d)
+    norm = big_d[lead]
+    big_d = scale(big_d, 1.0 / norm)
+    numerator = scale(numerator, 1.0 / (norm * factors[-1]))
+    if max((e[-1] for e in numerator), default=0) > 2:
+        return Regularisation(None, np.inf, "the numerator is of degree 3 or more in the highest derivative")
+    # In scaled coordinates the chain reads ũ_i' = (s_{i+1}/s_i) ũ_{i+1}, and D ũ_{n−1}' = N / s_{n−1}.
+    rates = [factors[i + 1] / factors[i] for i in range(n - 1)]
+    if sum(lead) == 0:
+        scaled = RegularClosure({}, {lead: 1.0}, numerator, n)
+        return Regularisation(_unscale(scaled, factors), 0.0, "the denominator is constant")
+    a = _collapse(numerator, big_d, lead, rates, n)
+    regular, misfit = _match(numerator, big_d, a, rates, n)
+    return Regularisation(_unscale(regular, factors), misfit, "the denominator is affine")
+
+
+def _unscale(regular: RegularClosure, factors: Sequence[float]) -> RegularClosure:
+    """From ũ_i = u_i/s_i back to u_i, with u_{n−1} = a + D w kept (w in units of u_{n−1}), then canonical."""
+    n = regular.order
+    inverse = [1.0 / f for f in factors]
+    top = factors[-1]
+    return RegularClosure(
+        scale(rescale(regular.a, inverse[:-1]), top),
+        scale(rescale(regular.D, inverse[:-1]), top),
+        rescale(regular.P, [*inverse[:-1], 1.0]),
+        n,
+    ).canonical()
+
+
+def _flow(polynomial: Polynomial, rates: Sequence[float], n: int) -> Polynomial:
+    """d/dt of a polynomial in u0 … u_{n−2} along the scaled chain."""
+    parts = []
+    for i, rate in enumerate(rates):
+        following: Polynomial = {tuple(int(j == i + 1) for j in range(n)): rate}
+        parts.append(multiply(derivative(embed(polynomial, n), i), following))
+    return add(*parts)
+
+
+def _on_pole(polynomial: Polynomial, big_d: Polynomial, lead: Exponents, n: int) -> Polynomial:
+    """Substitute D = 0, i.e. the leading coordinate by the affine function of the others."""
+    variable = lead.index(1)
+    substitute = embed(scale({e: c for e, c in big_d.items() if e != lead}, -1.0), n)
+    out: Polynomial = {}
+    for e, c in polynomial.items():
+        monomial: Polynomial = {(*e[:variable], 0, *e[variable + 1 :]): c}
+        out = add(out, multiply(monomial, power(substitute, e[variable], n)))
+    return out
+
+
+def _solve_polynomials(columns: list[Polynomial], target: Polynomial) -> tuple[FloatArray, float]:
+    """Least squares over polynomial coefficients: (solution, residual norm)."""
+    support = sorted({e for p in (*columns, target) for e in p})
+    place = {e: i for i, e in enumerate(support)}
+    matrix = np.zeros((len(support), len(columns)))
+    for j, p in enumerate(columns):
+        for e, c in p.items():
+            matrix[place[e], j] = c
+    rhs = np.zeros(len(support))
+    for e, c in target.items():
+        rhs[place[e]] = c
+    solution = np.linalg.lstsq(matrix, rhs, rcond=1e-12)[0]
+    return solution, float(np.linalg.norm(matrix @ solution - rhs))
+
+
+def _collapse(
+    numerator: Polynomial, big_d: Polynomial, lead: Exponents, rates: Sequence[float], n: int
+) -> Polynomial:
+    """``a`` on the pole from N|_{D=0} = D'|_{D=0} (u_{n−1} − a), fitted over polynomials free of the lead."""
+    degree = max(sum(e) for e in numerator)
+    others = [i for i in range(n - 1) if i != lead.index(1)]
+    candidates = [e[: n - 1] for e in total_degree_exponents(n, max(degree - 1, 1), others)]
+    top: Polynomial = {(0,) * (n - 1) + (1,): 1.0}
+    slope = _on_pole(_flow(big_d, rates, n), big_d, lead, n)
+    target = add(_on_pole(numerator, big_d, lead, n), scale(multiply(slope, top), -1.0))
+    columns = [scale(multiply(slope, embed({e: 1.0}, n)), -1.0) for e in candidates]
+    solution, _ = _solve_polynomials(columns, target)
+    return Library(tuple(candidates), n - 1).polynomial(solution)
+
+
+def _match(
+    numerator: Polynomial, big_d: Polynomial, a: Polynomial, rates: Sequence[float], n: int
+) -> tuple[RegularClosure, float]:
+    """P from N − D a' − D' (u_{n−1} − a) = Σ_m P_m D^(2−m) (u_{n−1} − a)^m, and the relative misfit."""
+    top: Polynomial = {(0,) * (n - 1) + (1,): 1.0}
+    d_full, a_full = embed(big_d, n), embed(a, n)
+    above = add(top, scale(a_full, -1.0))
+    known = add(multiply(d_full, _flow(a, rates, n)), multiply(_flow(big_d, rates, n), above))
+    degree = max(sum(e) for e in numerator)
+    exponents: list[Exponents] = []
+    columns: list[Polynomial] = []
+    for m in range(3):
+        factor = multiply(power(d_full, 2 - m, n), power(above, m, n))
+        for e in total_degree_exponents(n, max(degree - 1, 1), range(n - 1)):
+            column = multiply(factor, {e: 1.0})
+            if max(sum(f) for f in column) <= degree:
+                exponents.append((*e[:-1], m))
+                columns.append(column)
+    target = add(numerator, scale(known, -1.0))
+    solution, residual = _solve_polynomials(columns, target)
+    size = float(np.linalg.norm(list(numerator.values())))
+    big_p = Library(tuple(exponents), n).polynomial(solution)
+    return RegularClosure(a, big_d, big_p, n), residual / size
