@@ -102,6 +102,8 @@ def test_rounded_times_are_uniform():
         (lambda t: np.r_[t[:10], t[5], t[10:]], "time at sample 10 .* is earlier"),
         (lambda t: np.delete(t, 20), "time step at sample 20 is 0.2 where the others are 0.1"),
         (lambda t: t**1.2, "time step at sample"),
+        (lambda t: np.where(t > 2, 10 * t + 1, 10 * t), "time step at sample 21 is 2 where the others are 1"),
+        (lambda t: np.where(t > 2, 10 * t + 0.1, 10 * t), "time step at sample 21 is 1.1"),
         (lambda t: np.where(t > 2, np.nan, t), "not a finite number"),
         (lambda t: t[:1], "at least 8 samples"),
     ],

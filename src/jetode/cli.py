@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 import math
 import shlex
+import shutil
 import sys
-from collections.abc import Callable, Sequence
+import textwrap
+from collections.abc import Callable
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,24 +20,27 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from .errors import InputError
-from .files import make_directory, whole_file, write_text
-from .noise import NOISE_KINDS
-from .reading import read
-from .series import Series
+from jetode.errors import InputError
+from jetode.files import make_directory, write_text
+from jetode.noise import NOISE_KINDS
+from jetode.polynomials import FloatArray
+from jetode.reading import read
+from jetode.series import Series, uniform_step
+from jetode.textfile import open_table
 
 if TYPE_CHECKING:
-    from .forecast import Forecast
-    from .model import Model
+    from jetode.forecast import Forecast
+    from jetode.model import Model
 
 OK, BAD_INPUT, NOT_TRUSTED, INTERRUPTED = 0, 2, 3, 130
 DEMO_RECORD = "lorenz_x_15.csv"
+LONG_EQUATION = 800  # characters
 
 
 class Commands(click.Group):
     """A group whose failures are one sentence on stderr and an exit code, never a traceback."""
 
-    def main(self, *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]
+    def main(self, *args: Any, **kwargs: Any) -> Any:
         kwargs["standalone_mode"] = False
         try:
             code = super().main(*args, **kwargs)
@@ -111,7 +116,7 @@ def diagnose(
       jetode simulate rossler --noise 0.05 --out r.csv && jetode diagnose r.csv
     """
     record = read(file, column, time, dt)
-    from .diagnose import diagnose as examine
+    from jetode.diagnose import diagnose as examine
 
     diagnosis = examine(record, seed=seed)
     if as_json:
@@ -198,16 +203,16 @@ def _reconstruct(
     quiet: bool,
 ) -> int:
     length = _positive("horizon", horizon) if horizon is not None else 0.1 * record.duration
-    from .reconstruct import reconstruct as fit
+    from jetode.reconstruct import reconstruct as fit
 
     model = fit(record, **options)
     forecast = model.forecast(length)
     if out is not None:
-        from .page import page
+        from jetode.page import page
 
         make_directory(out)
         model.save(out / "model.json")
-        _write_forecast(out / "forecast.csv", forecast)
+        forecast.to_csv(out / "forecast.csv")
         write_text(out / "page.html", page(record, model, forecast))
     if as_json:
         _print_json(model.summary())
@@ -245,13 +250,13 @@ def forecast(
     if start is not None and record is None:
         raise InputError("The '--start' option needs the record again: give it with '--record FILE'.")
     series = None if record is None else read(record, column, time, dt)
-    from .model import load
+    from jetode.model import load
 
     loaded = load(model)
     if series is not None:
         loaded = loaded.with_record(series)
     ahead = loaded.forecast(horizon, start=start)
-    _write_forecast(out, ahead)
+    _write(out, ahead.csv())
     if ahead.stop.value != "COMPLETED":
         click.echo(f"The forecast stopped at t = {ahead.stop_time:g}: {ahead.stop.value}.", err=True)
     return OK
@@ -284,19 +289,13 @@ def score(
     Example:
       jetode score ahead.csv continuation.csv --lyapunov 0.906
     """
-    predicted = read(forecast, "value")
     measured = read(truth, column, time, dt)
-    if abs(predicted.dt - measured.dt) > 1e-6 * measured.dt:
-        raise InputError(
-            f"The forecast has steps of {predicted.dt:g} and the truth of {measured.dt:g}; make them equal."
-        )
+    predicted = _read_forecast(forecast, measured.dt)
     if lyapunov is not None:
         _positive("lyapunov", lyapunov)
-    from .score import valid_prediction_time
+    from jetode.score import valid_prediction_time
 
-    vpt = float(
-        valid_prediction_time(predicted.values, measured.values, measured.dt, threshold=threshold, run=run)
-    )
+    vpt = float(valid_prediction_time(predicted, measured.values, measured.dt, threshold=threshold, run=run))
     result = {
         "valid_prediction_time": vpt,
         "lyapunov_times": None if lyapunov is None else lyapunov * vpt,
@@ -342,21 +341,21 @@ def simulate(
     Example:
       jetode simulate lorenz --noise 0.15 --seed 0 --out lorenz.csv
     """
-    from .noise import add_noise
-    from .systems import systems
+    from jetode.noise import add_noise
+    from jetode.systems import systems
 
     if system not in systems:
         raise InputError(f"There is no system {system!r}; known are {', '.join(systems)}.")
     _positive("duration", duration)
     _positive("dt", dt)
-    start = {} if initial is None else {"initial": _numbers("initial", initial)}
-    trajectory = systems[system].simulate(duration, dt=dt, transient=transient, **start)
+    start = None if initial is None else _numbers("initial", initial)
+    trajectory = systems[system].simulate(duration, dt=dt, transient=transient, initial=start)
     series = trajectory.observe(observable)
     values = add_noise(series.values, noise, np.random.default_rng(seed), noise_kind)
     name = observable if observable.isidentifier() else "value"
     lines = [f"# {_command_line()}\n", f"t,{name}\n"]
     lines += [f"{t:.12g},{v!r}\n" for t, v in zip(series.times.tolist(), values.tolist(), strict=True)]
-    _write_lines(out, lines)
+    _write(out, "".join(lines))
     return OK
 
 
@@ -375,21 +374,27 @@ def _command_line() -> str:
     return shlex.join(["jetode", str(context.info_name), *words])
 
 
-def _write_forecast(path: Path | None, forecast: Forecast) -> None:
-    band = forecast.lower is not None and forecast.upper is not None
-    columns = [forecast.t, forecast.values, *([forecast.lower, forecast.upper] if band else [])]
-    lines = ["t,value,lower,upper\n" if band else "t,value\n"]
-    for t, *values in zip(*(np.asarray(c).tolist() for c in columns), strict=True):
-        lines.append(f"{t:.12g},{','.join(map(repr, values))}\n")
-    _write_lines(path, lines)
+def _read_forecast(path: Path, dt: float) -> FloatArray:
+    """The values of a forecast, however early it stopped; its steps must be ``dt``."""
+    try:
+        table = open_table(path)
+    except OSError as error:
+        raise InputError(f"The forecast {str(path)!r} cannot be read: {error.strerror}.") from None
+    if table.names[:2] != ("t", "value"):
+        raise InputError(f"{path.name} is not a forecast; it must have the columns t,value.")
+    t, values = table.read([0, 1]).T
+    if t.size > 1 and abs(uniform_step(t, table.place) - dt) > 1e-6 * dt:
+        raise InputError(
+            f"The forecast has steps of {t[1] - t[0]:g} and the truth of {dt:g}; make them equal."
+        )
+    return values
 
 
-def _write_lines(path: Path | None, lines: Sequence[str]) -> None:
+def _write(path: Path | None, text: str) -> None:
     if path is None:
-        sys.stdout.writelines(lines)
-        return
-    with whole_file(path) as file:
-        file.writelines(lines)
+        sys.stdout.write(text)
+    else:
+        write_text(path, text)
 
 
 def _summary(record: Series, model: Model, forecast: Forecast, out: Path | None) -> str:
@@ -405,7 +410,7 @@ def _summary(record: Series, model: Model, forecast: Forecast, out: Path | None)
             f"{record.n} samples, dt {record.dt:g}{unit}, std {record.std:.4g} {record.unit}".rstrip(),
         ),
         ("noise", f"σ {model.noise_sigma:.3g}, {100 * model.noise_sigma / signal:.2g} % of the signal"),
-        ("equation", model.closure.text(digits=4)),
+        ("equation", _equation(model)),
         ("verdict", f"{verdict}: {model.verdict.reason}"),
         ("forecast", f"{forecast.t[-1]:g}{unit} ahead, {forecast.stop.value}"),
     ]
@@ -413,7 +418,20 @@ def _summary(record: Series, model: Model, forecast: Forecast, out: Path | None)
         rows.append(("written", ", ".join(str(out / n) for n in ("model.json", "forecast.csv", "page.html"))))
     if not model.verdict.trusted:
         rows.append(("next", "see `jetode diagnose` on this record; a longer or cleaner stretch helps most"))
-    return "\n".join(f"{name:<9} {text}" for name, text in rows)
+    width = max(60, min(110, shutil.get_terminal_size().columns))
+    return "\n".join(
+        textwrap.fill(f"{name:<9} {text}", width, subsequent_indent=" " * 10, break_on_hyphens=False)
+        for name, text in rows
+    )
+
+
+def _equation(model: Model) -> str:
+    """The closure on a few lines, or its size where it is longer."""
+    text = model.closure.text(digits=4)
+    if len(text) <= LONG_EQUATION:
+        return text
+    above, below = len(model.closure.numerator), len(model.closure.denominator)
+    return f"u{model.order - 1}' = N/D with {above} and {below} terms (model.json has them all)"
 
 
 def _print_json(data: dict[str, Any]) -> None:

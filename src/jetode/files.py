@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from .errors import InputError
+from jetode.errors import InputError
 
 
 @contextmanager

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from .errors import InputError
-from .polynomials import FloatArray
+from jetode.errors import InputError
+from jetode.polynomials import FloatArray
 
 MAD_TO_SIGMA = 1.4826
 HIGHEST_ORDER = 12

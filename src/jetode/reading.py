@@ -20,10 +20,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .errors import InputError
-from .polynomials import FloatArray
-from .series import Series, uniform_step
-from .textfile import open_table
+from jetode.errors import InputError
+from jetode.polynomials import FloatArray
+from jetode.series import Series, uniform_step
+from jetode.textfile import open_table
 
 TIME_NAME = re.compile(r"(t|time)([_ ]?(s|sec|ms|us|µs|μs|ns|min|h|hours?|d|days?|seconds?))?", re.IGNORECASE)
 UNIT = re.compile(r"(?P<name>.*?)\s*(?:\[(?P<square>[^\]]*)\]|\((?P<round>[^)]*)\)|/\s*(?P<slash>\S+))\s*")

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .errors import InputError
-from .polynomials import FloatArray
+from jetode.errors import InputError
+from jetode.polynomials import FloatArray
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -179,13 +179,13 @@ def uniform_step(times: FloatArray, place: Callable[[int], str] = "sample {}".fo
 def _printed_resolution(times: FloatArray) -> float:
     """Rounding of times printed with few digits (0.33, 0.67, 1.00): at most one unit of the last digit.
 
-    Only where that unit is at most a fifth of the step; a coarser axis cannot be told from unequal times.
+    Only where that unit is at most a twentieth of the step; a coarser axis cannot be told from unequal times.
     """
     typical = float(np.median(np.diff(times)))
     sample = times[: min(times.size, 1000)]
     for digits in range(-math.floor(math.log10(typical)), 16):
         unit = 10.0**-digits
-        if unit > 0.2 * typical:
+        if unit > 0.05 * typical:
             continue
         if np.allclose(sample, np.round(sample, digits), rtol=1e-12, atol=1e-3 * unit):
             return 1.0001 * unit

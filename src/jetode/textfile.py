@@ -17,8 +17,8 @@ from typing import IO
 
 import numpy as np
 
-from .errors import InputError
-from .polynomials import FloatArray
+from jetode.errors import InputError
+from jetode.polynomials import FloatArray
 
 SNIFFED_BYTES = 1 << 16
 SNIFFED_LINES = 100
