@@ -6,14 +6,13 @@ trustworthy model was found; 130 stopped by Ctrl-C.  Every file appears whole or
 
 from __future__ import annotations
 
-import json
+import io
 import math
 import shlex
-import shutil
 import sys
-import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from importlib.resources import as_file, files
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,20 +20,20 @@ import click
 import numpy as np
 
 from jetode.errors import InputError
-from jetode.files import make_directory, write_text
+from jetode.files import make_directory, whole_file, write_text
 from jetode.noise import NOISE_KINDS
 from jetode.polynomials import FloatArray
 from jetode.reading import read
 from jetode.series import Series, uniform_step
+from jetode.terminal import one_json, summary, working
 from jetode.textfile import open_table
 
 if TYPE_CHECKING:
-    from jetode.forecast import Forecast
-    from jetode.model import Model
+    pass
 
 OK, BAD_INPUT, NOT_TRUSTED, INTERRUPTED = 0, 2, 3, 130
 DEMO_RECORD = "lorenz_x_15.csv"
-LONG_EQUATION = 800  # characters
+BLOCK = 1 << 16  # samples turned into text at once
 
 
 class Commands(click.Group):
@@ -118,9 +117,10 @@ def diagnose(
     record = read(file, column, time, dt)
     from jetode.diagnose import diagnose as examine
 
-    diagnosis = examine(record, seed=seed)
+    with working("Diagnosing"):
+        diagnosis = examine(record, seed=seed)
     if as_json:
-        _print_json(diagnosis.to_json())
+        click.echo(one_json(diagnosis.to_json()))
     else:
         click.echo(diagnosis.text())
     return OK
@@ -205,8 +205,9 @@ def _reconstruct(
     length = _positive("horizon", horizon) if horizon is not None else 0.1 * record.duration
     from jetode.reconstruct import reconstruct as fit
 
-    model = fit(record, **options)
-    forecast = model.forecast(length)
+    with working("Reconstructing"):
+        model = fit(record, **options)
+        forecast = model.forecast(length)
     if out is not None:
         from jetode.page import page
 
@@ -215,9 +216,9 @@ def _reconstruct(
         forecast.to_csv(out / "forecast.csv")
         write_text(out / "page.html", page(record, model, forecast))
     if as_json:
-        _print_json(model.summary())
+        click.echo(one_json(model.summary()))
     elif not quiet:
-        click.echo(_summary(record, model, forecast, out))
+        click.echo(summary(record, model, forecast, out))
     return OK if model.verdict.trusted else NOT_TRUSTED
 
 
@@ -256,7 +257,7 @@ def forecast(
     if series is not None:
         loaded = loaded.with_record(series)
     ahead = loaded.forecast(horizon, start=start)
-    _write(out, ahead.csv())
+    _write(out, [ahead.csv()])
     if ahead.stop.value != "COMPLETED":
         click.echo(f"The forecast stopped at t = {ahead.stop_time:g}: {ahead.stop.value}.", err=True)
     return OK
@@ -304,7 +305,7 @@ def score(
         "run": run,
     }
     if as_json:
-        _print_json(result)
+        click.echo(one_json(result))
     else:
         unit = f" {measured.time_unit}" if measured.time_unit else ""
         in_lyapunov = "" if lyapunov is None else f" ({lyapunov * vpt:.3g} Lyapunov times)"
@@ -349,14 +350,22 @@ def simulate(
     _positive("duration", duration)
     _positive("dt", dt)
     start = None if initial is None else _numbers("initial", initial)
-    trajectory = systems[system].simulate(duration, dt=dt, transient=transient, initial=start)
-    series = trajectory.observe(observable)
+    with working("Simulating"):
+        trajectory = systems[system].simulate(duration, dt=dt, transient=transient, initial=start)
+        series = trajectory.observe(observable)
     values = add_noise(series.values, noise, np.random.default_rng(seed), noise_kind)
     name = observable if observable.isidentifier() else "value"
-    lines = [f"# {_command_line()}\n", f"t,{name}\n"]
-    lines += [f"{t:.12g},{v!r}\n" for t, v in zip(series.times.tolist(), values.tolist(), strict=True)]
-    _write(out, "".join(lines))
+    header = f"# {_command_line()}\nt,{name}\n"
+    _write(out, chain([header], _rows(series.times, values)))
     return OK
+
+
+def _rows(times: FloatArray, values: FloatArray) -> Iterator[str]:
+    """Lines of CSV, a block of samples at a time."""
+    for start in range(0, values.size, BLOCK):
+        block = slice(start, start + BLOCK)
+        for t, v in zip(times[block].tolist(), values[block].tolist(), strict=True):
+            yield f"{t:.12g},{v!r}\n"
 
 
 def _command_line() -> str:
@@ -390,63 +399,12 @@ def _read_forecast(path: Path, dt: float) -> FloatArray:
     return values
 
 
-def _write(path: Path | None, text: str) -> None:
+def _write(path: Path | None, lines: Iterable[str]) -> None:
     if path is None:
-        sys.stdout.write(text)
-    else:
-        write_text(path, text)
-
-
-def _summary(record: Series, model: Model, forecast: Forecast, out: Path | None) -> str:
-    """What the terminal shows: equation, verdict, noise, horizon, what to do next."""
-    unit = f" {record.time_unit}" if record.time_unit else ""
-    signal = math.sqrt(max(record.std**2 - model.noise_sigma**2, 0.0)) or record.std
-    verdict = (
-        click.style("trusted", fg="green") if model.verdict.trusted else click.style("not trusted", fg="red")
-    )
-    rows = [
-        (
-            "record",
-            f"{record.n} samples, dt {record.dt:g}{unit}, std {record.std:.4g} {record.unit}".rstrip(),
-        ),
-        ("noise", f"σ {model.noise_sigma:.3g}, {100 * model.noise_sigma / signal:.2g} % of the signal"),
-        ("equation", _equation(model)),
-        ("verdict", f"{verdict}: {model.verdict.reason}"),
-        ("forecast", f"{forecast.t[-1]:g}{unit} ahead, {forecast.stop.value}"),
-    ]
-    if out is not None:
-        rows.append(("written", ", ".join(str(out / n) for n in ("model.json", "forecast.csv", "page.html"))))
-    if not model.verdict.trusted:
-        rows.append(("next", "see `jetode diagnose` on this record; a longer or cleaner stretch helps most"))
-    width = max(60, min(110, shutil.get_terminal_size().columns))
-    return "\n".join(
-        textwrap.fill(f"{name:<9} {text}", width, subsequent_indent=" " * 10, break_on_hyphens=False)
-        for name, text in rows
-    )
-
-
-def _equation(model: Model) -> str:
-    """The closure on a few lines, or its size where it is longer."""
-    text = model.closure.text(digits=4)
-    if len(text) <= LONG_EQUATION:
-        return text
-    above, below = len(model.closure.numerator), len(model.closure.denominator)
-    return f"u{model.order - 1}' = N/D with {above} and {below} terms (model.json has them all)"
-
-
-def _print_json(data: dict[str, Any]) -> None:
-    click.echo(json.dumps(_plain(data), ensure_ascii=False, allow_nan=False))
-
-
-def _plain(value: Any) -> Any:
-    """Numbers that JSON has: NaN and infinities become null."""
-    if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple | np.ndarray):
-        return [_plain(v) for v in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+        sys.stdout.writelines(lines)
+        return
+    with whole_file(path) as file:
+        file.writelines(lines)
 
 
 def _positive(name: str, value: float) -> float:
@@ -466,4 +424,7 @@ def _numbers(name: str, text: str) -> tuple[float, ...]:
 
 def main() -> None:
     """Entry point of the ``jetode`` command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without Unicode shows ? for σ
     cli()
