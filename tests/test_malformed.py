@@ -46,8 +46,7 @@ def test_one_sentence_and_exit_2(case, tmp_path):
 def test_the_same_from_a_shell(name, command):
     case = next(c for c in CASES if c["file"] == name)
     run = subprocess.run(
-        [sys.executable, "-c", "from jetode.cli import main; main()", command, str(FOLDER / name)]
-        + case["options"],
+        [sys.executable, "-m", "jetode", command, str(FOLDER / name)] + case["options"],
         capture_output=True,
         text=True,
         check=False,

@@ -9,8 +9,11 @@ from __future__ import annotations
 import io
 import math
 import shlex
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from importlib.resources import as_file, files
 from itertools import chain
 from pathlib import Path
@@ -350,7 +353,7 @@ def simulate(
     _positive("duration", duration)
     _positive("dt", dt)
     start = None if initial is None else _numbers("initial", initial)
-    with working("Simulating"):
+    with working("Simulating"), _stopped_at_once():
         trajectory = systems[system].simulate(duration, dt=dt, transient=transient, initial=start)
         series = trajectory.observe(observable)
     values = add_noise(series.values, noise, np.random.default_rng(seed), noise_kind)
@@ -358,6 +361,19 @@ def simulate(
     header = f"# {_command_line()}\nt,{name}\n"
     _write(out, chain([header], _rows(series.times, values)))
     return OK
+
+
+@contextmanager
+def _stopped_at_once() -> Iterator[None]:
+    """Ctrl-C ends the process even inside a long compiled loop, where Python's own handler would wait."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    earlier = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, earlier)
 
 
 def _rows(times: FloatArray, values: FloatArray) -> Iterator[str]:
