@@ -234,12 +234,14 @@ def _residual_target(problem: _Problem, target: float) -> _Fit | None:
     low, high = problem.shortest, problem.longest
     largest = 2 * problem.m * log(4.0)
     x = 2 * problem.m * log(12.0)
+    close = False
     while True:
         fit = problem.solve(x)
         misfit = log(max(fit.rss, 1e-300) / target)
         low, high = (low, x) if misfit > 0 else (x, high)
-        if abs(misfit) < 1e-7 or high - low < 1e-7:
+        if close or abs(misfit) < 1e-13 or high - low < 1e-9:
             return fit if x > problem.shortest + 1e-3 else None
+        close = abs(misfit) < 1e-6  # one more step, and the quadratic convergence leaves rounding only
         slope = 2.0 * float(fit.gradient @ _solve(fit.gradient, *fit.factor)) / max(fit.rss, 1e-300)
         step = -misfit / slope if slope > 0 else -np.copysign(largest, misfit)
         x += float(np.clip(step, -largest, largest))

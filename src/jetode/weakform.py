@@ -31,7 +31,7 @@ DIFFERENCE = (6 / 7, -15 / 56, 5 / 63, -1 / 56, 1 / 385, -1 / 5544)
 class Window:
     """ψ(ξ) = (1 − ξ²)^exponent on ``half_width`` samples to each side, and how it is integrated.
 
-    The trapezoid rule with the exact ψ' misses that ∫ (gψ)' = 0, by 1e-4 of the coefficients for R = 20, p = 4.
+    The trapezoid rule with the exact ψ' misses that ∫ (gψ)' = 0 by 1e-4 of the coefficients (R = 20, p = 4).
     "parts" takes for ψ' the order-12 difference of the sampled ψ, which is summation by parts: the discrete
     identity then holds as well as the record resolves g, whatever R and p.
     """
@@ -87,7 +87,7 @@ class Scales:
 
     def powers(self, count: int) -> FloatArray:
         """Unit of each jet coordinate u0 … u_{count−1}."""
-        return self.amplitude / self.time ** np.arange(count)
+        return self.amplitude / self.time ** np.arange(count, dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,178 @@
+"""From a record to a model: the paper's workflow (Fig. pipeline), its preset and its verdict.
+
+The only module that composes the stages.  ``METHODS`` maps a method's name to the function that runs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from jetode.errors import InputError
+from jetode.field import Field
+from jetode.forecast import forecast_many
+from jetode.identify import (
+    Denominator,
+    Embedding,
+    Form,
+    Identification,
+    PaperSettings,
+    Smoothing,
+    embed,
+    identify,
+)
+from jetode.model import Model, RecordInfo, SplineInfo, Verdict
+from jetode.polynomials import FloatArray
+from jetode.selection import Candidate, Skill, select, skill
+from jetode.series import Series, require_complete, require_samples
+from jetode.weakform import Placement, Quadrature
+
+FEWEST_SAMPLES = 100
+ROLLOUT = 50.0  # oscillations
+BOUND = 3.0  # × the record's largest deviation from its middle
+
+
+def reconstruct(record: Series, method: str = "paper", **options: Any) -> Model:
+    """The differential equation of a record, as a :class:`jetode.model.Model`.
+
+    ``method="paper"`` takes the options of :func:`paper`.
+    """
+    if method not in METHODS:
+        allowed = ", ".join(METHODS)
+        raise InputError(f"The 'method' parameter must be one of {allowed}. Got {method!r} instead.")
+    return METHODS[method](record, **options)
+
+
+def paper(
+    record: Series,
+    order: int = 3,
+    denominator_degree: int | None = None,
+    numerator_degree: int | None = None,
+    spline_degree: int | None = None,
+    smoothing: Smoothing | float | None = None,
+    sigma: float | None = None,
+    windows: int = 200,
+    half_width: int | None = None,
+    exponent: int | None = None,
+    placement: Placement = "even",
+    quadrature: Quadrature = "parts",
+    form: Form = "weak",
+    denominator: Denominator | None = None,
+    denominator_variables: Sequence[int] = (0,),
+    seed: int = 0,
+) -> Model:
+    """Rational closure by spline, weak form and null space.
+
+    With both degrees given, the window is the paper's (half-width 20, exponent 4) unless given too; otherwise
+    what is left out is selected by VPT against the record itself.  ``smoothing``, ``sigma``: see
+    :func:`jetode.identify.embed`.  ``denominator`` (default: "global" on clean data, "pooled-samples" under
+    noise), ``form``, ``windows``, ``placement`` …: see :class:`jetode.identify.PaperSettings`.
+    """
+    if not isinstance(order, int | np.integer) or order < 2:
+        raise InputError(f"The 'order' parameter must be an int ≥ 2. Got {order} instead.")
+    require_complete(record, "paper")
+    require_samples(record, FEWEST_SAMPLES, "the 'paper' method")
+    embedding = embed(record, int(order), spline_degree, smoothing, sigma)
+    base = PaperSettings(
+        denominator_degree=1 if denominator_degree is None else denominator_degree,
+        numerator_degree=4 if numerator_degree is None else numerator_degree,
+        denominator_variables=tuple(denominator_variables),
+        form=form,
+        windows=windows,
+        half_width=20 if half_width is None else half_width,
+        exponent=4 if exponent is None else exponent,
+        placement=placement,
+        quadrature=quadrature,
+        denominator=denominator or ("global" if embedding.clean else "pooled-samples"),
+        seed=seed,
+    )
+    if denominator_degree is None or numerator_degree is None:
+        chosen = select(
+            embedding, record.values, base, denominator_degree, numerator_degree, half_width, exponent
+        )
+    else:
+        identification = identify(embedding, base)
+        chosen = Candidate(base, identification, skill(identification, embedding, record.values))
+    return _model(record, embedding, chosen)
+
+
+METHODS: Mapping[str, Callable[..., Model]] = MappingProxyType({"paper": paper})
+
+
+def _model(record: Series, embedding: Embedding, chosen: Candidate) -> Model:
+    found = chosen.identification
+    return Model(
+        method="paper",
+        order=embedding.order,
+        closure=found.closure,
+        noise_sigma=embedding.noise_sigma,
+        record=RecordInfo.of(record),
+        verdict=judge(found, embedding, chosen.skill),
+        spread=embedding.spread,
+        end_state=_end_state(found, embedding),
+        spline=SplineInfo.of(embedding.spline),
+        settings=asdict(chosen.settings)
+        | {"denominator_variables": list(chosen.settings.denominator_variables)},
+        diagnostics={
+            "clean": embedding.clean,
+            "singular_values": found.singular_values.tolist(),
+            "gap": found.gap,
+            "oscillation": embedding.oscillation,
+            "valid_prediction_times": chosen.skill.vpt.tolist(),
+            "horizon": chosen.skill.horizon,
+        },
+        jets=embedding.jets[:, : embedding.order],
+    )
+
+
+def judge(found: Identification, embedding: Embedding, achieved: Skill) -> Verdict:
+    """Trusted when half of the starts follow the record for one oscillation and rollouts are bounded."""
+    wanted = min(embedding.oscillation, achieved.horizon)
+    follow = int(np.count_nonzero(achieved.vpt >= wanted))
+    count = achieved.vpt.shape[0]
+    if 2 * follow < count:
+        return Verdict(False, f"Only {follow} of {count} forecasts follow the record for one oscillation.")
+    bounded = _bounded_rollouts(found, embedding, achieved)
+    if 2 * bounded < count:
+        return Verdict(False, f"Only {bounded} of {count} rollouts of {ROLLOUT:g} oscillations stay bounded.")
+    return Verdict(
+        True,
+        f"{follow} of {count} forecasts follow the record for one oscillation and {bounded} of {count} "
+        f"rollouts of {ROLLOUT:g} oscillations stay bounded.",
+    )
+
+
+def _bounded_rollouts(found: Identification, embedding: Embedding, achieved: Skill) -> int:
+    values = embedding.jets[:, 0]
+    middle = (values.max() + values.min()) / 2
+    farthest = BOUND * (values.max() - values.min()) / 2
+    rollouts = forecast_many(
+        Field.from_closure(found.closure),
+        embedding.jets[achieved.starts, : embedding.order],
+        embedding.spread,
+        ROLLOUT * embedding.oscillation,
+        embedding.oscillation / 20,
+        max_step=5 * 20 * embedding.dt / embedding.oscillation,
+    )
+    return sum(r.completed and np.abs(r.values - middle).max() < farthest for r in rollouts)
+
+
+def _end_state(found: Identification, embedding: Embedding) -> FloatArray:
+    """State at the last sample, carried there by the model from where the spline is good, or the spline's."""
+    lead = embedding.margin
+    last = embedding.jets.shape[0] - 1
+    run = forecast_many(
+        Field.from_closure(found.closure),
+        embedding.jets[last - lead, : embedding.order],
+        embedding.spread,
+        lead * embedding.dt,
+        embedding.dt,
+    )[0]
+    end = embedding.jets[last, : embedding.order]
+    if run.completed and abs(run.values[-1] - end[0]) < 0.2 * embedding.spread[0]:
+        return run.states[-1]
+    return end
