@@ -49,6 +49,15 @@ def test_gaps():
     require_complete(Series(WAVE, dt=1), "paper")
 
 
+def test_longest_stretch():
+    values = WAVE.copy()
+    values[[3, 30, 31]] = np.nan
+    part = Series(values, dt=0.5).longest_stretch()
+    np.testing.assert_array_equal(part.values, WAVE[4:30])
+    assert part.t0 == 2.0
+    assert Series(WAVE, dt=1).longest_stretch().n == 50
+
+
 def test_require_samples():
     with pytest.raises(InputError, match="has 50 samples, but windows of half-width 40 needs at least 81"):
         require_samples(Series(WAVE, dt=1), 81, "windows of half-width 40")

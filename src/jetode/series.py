@@ -73,6 +73,13 @@ class Series:
         locate = None if self.locate is None else partial(_shifted, self.locate, start)
         return replace(self, values=self.values[start:stop], t0=self.t0 + start * self.dt, locate=locate)
 
+    def longest_stretch(self) -> Series:
+        """The longest run of samples without a gap."""
+        missing = np.flatnonzero(np.isnan(self.values))
+        edges = np.concatenate([[-1], missing, [self.n]])
+        k = int(np.argmax(np.diff(edges)))
+        return self.slice(int(edges[k]) + 1, int(edges[k + 1]))
+
     def with_values(self, values: FloatArray) -> Series:
         """The same time axis, names and units with other values."""
         return replace(self, values=values)
