@@ -1,8 +1,8 @@
 """Surrogate-data test for determinism: is the record more predictable than linear noise with its spectrum?
 
 Surrogates are IAAFT (Schreiber, Schmitz 1996): the record's values in an order that has its power spectrum.
-The statistic is the error of a nearest-neighbour prediction, or the asymmetry under time reversal; the record's
-rank among its surrogates is the test.
+The statistic is the error of a nearest-neighbour prediction or the asymmetry under time reversal; the rank of
+the record among its surrogates is the test.
 """
 
 from __future__ import annotations
