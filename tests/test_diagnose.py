@@ -65,6 +65,22 @@ def test_gaps_are_judged_by_the_longest_stretch(lorenz):
     assert "200 missing" in found.text()
 
 
+@pytest.mark.parametrize(
+    "shape",
+    [
+        lambda t: t,
+        lambda t: (t > 500.0) * 1.0,
+        lambda t: (t == 500) * 1.0,
+        lambda t: np.sign(np.sin(t / 7.1)),
+        lambda t: np.exp(t / 50),
+    ],
+    ids=["line", "step", "spike", "square", "exponential"],
+)
+def test_odd_records_are_diagnosed_without_a_warning(shape):
+    found = diagnose(Series(shape(np.arange(1000.0)), dt=0.1))
+    assert found.advice and found.text()
+
+
 def test_too_short():
     with pytest.raises(InputError, match="needs at least 200"):
         diagnose(Series(np.sin(np.arange(50)), dt=1.0))

@@ -70,6 +70,8 @@ def test_require_samples():
         ([1.0, 2.0], "at least 8 samples. Got 2"),
         ([1.0, 2.0] + [np.nan] * 20, "not missing. Got 2"),
         (np.ones(20), "constant"),
+        (1e300 * WAVE, "order 1e.300; use a unit"),
+        (1e-300 * WAVE, "order 1e-300; use a unit"),
         (np.append(WAVE, np.inf), "Sample 50 .* infinite"),
         (np.ones((4, 4)), r"single channel. Got the shape \(4, 4\)"),
         (["a"] * 10, "must be numbers"),

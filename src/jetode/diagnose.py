@@ -29,6 +29,7 @@ DRIFT_SIGNIFICANCE = 3.0
 BLOCKS = 10  # per half, whose means tell how far the mean wanders by itself
 HEAVY_NOISE = 0.5
 SIGNIFICANCE = 0.05
+ROUNDING = 1e-9  # slopes below this share of std/duration are rounding
 
 
 @dataclass(frozen=True)
@@ -68,13 +69,17 @@ class Diagnosis:
                 f"Only {self.samples_per_oscillation:.1f} samples per oscillation; sample faster if you can."
             )
         if self.oscillations < FEW_OSCILLATIONS:
-            found.append(f"Only {self.oscillations:.0f} oscillations; {FEW_OSCILLATIONS} or more are needed.")
+            found.append(
+                f"The record holds about {self.oscillations:.2g} oscillations; {FEW_OSCILLATIONS} or more "
+                "are needed."
+            )
         if self.drift_mean > DRIFT and self.drift_z > DRIFT_SIGNIFICANCE:
             found.append(
                 f"The mean drifts by {self.drift_mean:.2g} std between the halves; use a stationary stretch."
             )
         if self.noise_fraction > HEAVY_NOISE:
-            found.append(f"The noise is {100 * self.noise_fraction:.0f} % of the signal.")
+            size = f"{100 * self.noise_fraction:.0f} % of" if self.noise_fraction < 1 else "larger than"
+            found.append(f"The noise is {size} the signal.")
         if not self.deterministic:
             found.append("Linear noise of the same spectrum looks just like this record.")
         if self.dimension is None:
@@ -121,7 +126,12 @@ def diagnose(record: Series, seed: int = 0) -> Diagnosis:
     clean = is_clean(values)
     jets = smooth(values, record.dt, rule="interpolate" if clean else "reml").jets(1)
     signal, rate = jets.std(axis=0)
-    period = 2 * math.pi * float(signal / rate) / record.dt
+    # a record without any slope of its own is taken as one oscillation
+    period = (
+        2 * math.pi * float(signal / rate) / record.dt
+        if rate > ROUNDING * signal / record.duration
+        else record.n
+    )
     smoothed = jets[:MOST_SAMPLES, 0]
     delay = embedding_delay(smoothed)
     lag = delay or max(1, round(period / 4))
@@ -154,7 +164,7 @@ def diagnose(record: Series, seed: int = 0) -> Diagnosis:
         oscillations=record.n / period,
         drift_mean=drift / record.std,
         drift_z=drift / error if error > 0 else 0.0,
-        drift_std=float(second.std() / first.std()) - 1.0,
+        drift_std=float(second.std() / first.std()) - 1.0 if np.ptp(first) > 0 else math.inf,
         surrogate_p=test.p_value,
     )
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 MINIMUM_SAMPLES = 8
 # Steps of a time axis may differ by rounding of the printed times (half a unit of the last digit), not more.
 STEP_TOLERANCE = 1e-3
+# Beyond, squares and powers of values leave the range of float64.
+LARGEST = 1e60
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,6 +221,11 @@ def _checked_values(values: Any) -> FloatArray:
     if present.size < MINIMUM_SAMPLES:
         raise InputError(
             f"A record needs at least {MINIMUM_SAMPLES} samples not missing. Got {present.size} instead."
+        )
+    size = float(np.abs(present).max())
+    if size > LARGEST or (present.max() > present.min() and np.ptp(present) < 1.0 / LARGEST):
+        raise InputError(
+            f"The record's values are of the order {size:.0e}; use a unit in which they are near 1."
         )
     if present.max() == present.min():
         raise InputError(

@@ -106,7 +106,7 @@ def matched_ends(values: FloatArray) -> FloatArray:
     head, tail = np.arange(margin), values.size - 1 - np.arange(margin)
     slopes = np.gradient(values)
     jump = np.abs(values[head][:, None] - values[tail]) / values.std()
-    kink = np.abs(slopes[head][:, None] - slopes[tail]) / slopes.std()
+    kink = np.abs(slopes[head][:, None] - slopes[tail]) / (slopes.std() or 1.0)
     i, j = np.unravel_index(np.argmin(jump + kink), jump.shape)
     return values[head[i] : tail[j] + 1]
 
