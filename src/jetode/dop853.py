@@ -239,19 +239,20 @@ def _integrate_one(
     work = field_work(arrays)
     k = np.empty((N_STAGES_EXTENDED, d))
     dense = np.empty((INTERPOLATOR_POWER, d))
-    trial, x_new = np.empty(d), np.empty(d)
+    trial, rate, x_new = np.empty(d), np.empty(d), np.empty(d)
     divided = arrays[0][3] == 1
 
     counts[0], counts[2], counts[3] = 0, 0, 1
-    denominator = field_rhs(x, k[0], arrays, work)
-    if not _inside(x, bound) or not _inside(k[0], np.full(d, np.inf)):
+    denominator = field_rhs(x, rate, arrays, work)
+    if not _inside(x, bound) or not _inside(rate, np.full(d, np.inf)):
         counts[1] = _POLE if divided and denominator == 0.0 else _DIVERGED
         return 0.0
     states[0] = x
     sample = 1
     largest = abs(denominator)
     t = 0.0
-    h = _first_step(x, k[0], duration, rtol, atol)
+    k[0] = rate
+    h = _first_step(x, rate, duration, rtol, atol)
     evaluations = 1
     attempts = 0
     growth = MAX_FACTOR
@@ -269,10 +270,13 @@ def _integrate_one(
         low = high = denominator
         for stage in range(1, N_STAGES + 1):
             _stage_state(x, h, stage, k, trial)
-            value = field_rhs(trial, k[stage], arrays, work)
+            value = field_rhs(trial, rate, arrays, work)
+            for i in range(d):  # rows are copied: a view in this loop would cost more than the copy
+                k[stage, i] = rate[i]
             low, high = min(low, value), max(high, value)
         evaluations += N_STAGES
-        x_new[:] = trial
+        for i in range(d):
+            x_new[i] = trial[i]
         at_pole = divided and (low * high <= 0.0 or min(abs(low), abs(high)) < POLE_FRACTION * largest)
         error = _error_norm(x, x_new, h, k, rtol, atol)
         if not error < 1.0:
@@ -289,12 +293,16 @@ def _integrate_one(
         if sample < n_samples and sample * dt <= t_new:
             for stage in range(N_STAGES + 1, N_STAGES_EXTENDED):
                 _stage_state(x, h, stage, k, trial)
-                field_rhs(trial, k[stage], arrays, work)
+                field_rhs(trial, rate, arrays, work)
+                for i in range(d):
+                    k[stage, i] = rate[i]
             evaluations += N_STAGES_EXTENDED - N_STAGES - 1
             _dense_coefficients(x, x_new, h, k, dense)
             while sample < n_samples and sample * dt <= t_new:
-                _dense_state(x, dense, (sample * dt - t) / h, states[sample])
-                if not _inside(states[sample], bound):
+                _dense_state(x, dense, (sample * dt - t) / h, trial)
+                for i in range(d):
+                    states[sample, i] = trial[i]
+                if not _inside(trial, bound):
                     sound = False
                     break
                 sample += 1
@@ -302,8 +310,9 @@ def _integrate_one(
             stop = _POLE if at_pole else _DIVERGED
             break
         t = t_new
-        x[:] = x_new
-        k[0] = k[N_STAGES]
+        for i in range(d):
+            x[i] = x_new[i]
+            k[0, i] = k[N_STAGES, i]
         denominator = value
         largest = max(largest, abs(denominator))
         h *= min(growth, factor)
