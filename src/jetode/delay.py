@@ -78,7 +78,7 @@ def false_nearest_neighbours(
     theiler: int | None = None,
     references: int = REFERENCES,
 ) -> FalseNeighbours:
-    """Fractions for m = 1 … ``max_dimension``; neighbours within ``theiler`` samples (one delay) do not count.
+    """Fractions for m = 1 … ``max_dimension``; neighbours within ``theiler`` samples (one delay) are out.
 
     At most ``references`` points, spread evenly, are judged; their neighbours are sought among all points.
     """
