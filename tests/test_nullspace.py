@@ -58,6 +58,15 @@ def test_rank_deficient_numerator_has_bounded_coefficients():
     assert np.abs(theta).max() < 10 and theta[3] == pytest.approx(theta[4])
 
 
+def test_dependent_numerator_columns_leave_a_constant_denominator():
+    m_n = np.random.default_rng(0).normal(size=(20, 6))
+    m_n[:, 5] = 0.0
+    found = null_space(
+        ClosureSystem(np.random.default_rng(1).normal(size=(20, 2)), m_n, DENOMINATOR, NUMERATOR)
+    )
+    np.testing.assert_array_equal(found.denominator, [1.0, 0.0])
+
+
 def test_fewer_rows_than_columns():
     system = system_with_null_vector(np.array([0.5, 1.0]), np.ones(6), rows=4)
     assert null_space(system).singular_values.shape == (8,)

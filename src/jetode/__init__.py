@@ -68,8 +68,8 @@ def __dir__() -> list[str]:
 class _Package(ModuleType):
     """Keeps the import of a submodule from hiding what it exports under its own name.
 
-    Python binds an imported submodule to its package; ``jetode.reconstruct`` and ``jetode.systems`` are to stay
-    the function and the mapping.
+    Python binds an imported submodule to its package; ``jetode.reconstruct`` and ``jetode.systems`` are to
+    stay the function and the mapping.
     """
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -89,6 +89,7 @@ def forecast_many(
     atol: float = ATOL,
     max_step: float = MAX_STEP,
     backend: str = "dop853",
+    max_steps: int | None = None,
 ) -> list[Forecast]:
     """Forecasts from each row of ``states`` (s, d); ``scale`` is the std of each coordinate."""
     starts = np.array(states, dtype=np.float64, ndmin=2)
@@ -104,7 +105,8 @@ def forecast_many(
 
         runs = heyoka_many(field, starts, n_samples, dt, rtol, bound)
     else:
-        runs = integrate_many(field, starts, n_samples, dt, rtol, atol * scales, max_step * dt, bound)
+        step = max_step * dt
+        runs = integrate_many(field, starts, n_samples, dt, rtol, atol * scales, step, bound, max_steps)
     return [_forecast(run, dt) for run in runs]
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.linalg import LinAlgError
+from numba import njit
 
 from jetode.polynomials import FloatArray, Library
 from jetode.weakform import ClosureSystem
@@ -35,14 +35,13 @@ class NullSpace:
 
 def null_space(system: ClosureSystem) -> NullSpace:
     """Joint SVD of the whole system; D has unit norm and the sign of :func:`oriented`."""
-    matrix = system.matrix
-    sizes = _column_sizes(matrix)
-    # R has the singular values and right vectors of the matrix, and no more rows than columns
-    reduced = np.asarray(np.linalg.qr(matrix / sizes, mode="r"))
-    singular_values, vectors = _svd(reduced)[1:]
+    triangle, sizes = _normalised_triangle(system.matrix)
+    singular_values, vectors = _singular(triangle)
     theta = vectors[-1] / sizes
     split = len(system.denominator)
-    norm = float(np.linalg.norm(theta[:split])) or 1.0
+    norm = float(np.linalg.norm(theta[:split]))
+    if not norm > 0.0:  # the numerator's columns are dependent on their own: any D will do
+        return NullSpace(np.eye(split)[0], np.zeros(theta.shape[0] - split), singular_values)
     denominator = oriented(theta[:split] / norm, system.denominator)
     sign = 1.0 if denominator @ theta[:split] >= 0 else -1.0
     return NullSpace(denominator, sign * theta[split:] / norm, singular_values)
@@ -64,35 +63,128 @@ def pooled_denominator(systems: Sequence[ClosureSystem]) -> FloatArray:
     units = POOL_UNIT ** np.array([sum(e) for e in library.exponents], dtype=float)
     local = np.array([null_space(system).denominator for system in systems]) * units
     sizes = np.linalg.norm(local, axis=1, keepdims=True)
-    mean = np.mean(local / np.where(sizes > 0.0, sizes, 1.0), axis=0) / units
-    return mean / (float(np.linalg.norm(mean)) or 1.0)
+    mean = np.mean(local / sizes, axis=0) / units
+    return mean / np.linalg.norm(mean)
 
 
 def solve_numerator(system: ClosureSystem, denominator: FloatArray) -> FloatArray:
     """Least squares of M_N θ_N = M_D θ_D on unit columns; directions below rounding are left out."""
-    sizes = _column_sizes(system.m_n)
-    q, r = np.linalg.qr(system.m_n / sizes)
-    left, singular_values, right = _svd(r)
-    cutoff = np.finfo(float).eps * max(system.m_n.shape) * singular_values[0]
-    rank = int(np.count_nonzero(singular_values > cutoff))
-    target = left.T @ (q.T @ (system.m_d @ denominator))
-    return (right[:rank].T @ (target[:rank] / singular_values[:rank])) / sizes
+    target = system.m_d @ denominator
+    triangle, sizes = _normalised_triangle(np.column_stack([system.m_n, target]))
+    size = np.finfo(float).eps * max(system.m_n.shape)
+    return _least_squares(triangle, size) * sizes[-1] / sizes[:-1]
 
 
-def _column_sizes(matrix: FloatArray) -> FloatArray:
+def _normalised_triangle(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """R of the matrix with unit columns (row j holds column j of R), and the columns' sizes."""
     sizes = np.linalg.norm(matrix, axis=0)
-    sizes[sizes == 0.0] = 1.0
-    return sizes
+    sizes[~((sizes > 0.0) & np.isfinite(sizes))] = 1.0
+    return _triangle(np.ascontiguousarray((matrix / sizes).T)), sizes
 
 
-def _svd(matrix: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """SVD with every right vector; nan where the matrix is not finite or the iteration fails."""
-    n = matrix.shape[1]
-    failed = np.full((matrix.shape[0], n), np.nan), np.full(n, np.nan), np.full((n, n), np.nan)
-    if not np.all(np.isfinite(matrix)):
-        return failed
-    try:
-        left, values, right = np.linalg.svd(matrix, full_matrices=matrix.shape[0] < n)
-    except LinAlgError:
-        return failed
-    return left, np.concatenate([values, np.zeros(n - values.shape[0])]), right
+# The matrices are small and many: LAPACK's threads would spend most of their time waiting for each other.
+
+
+@njit(cache=True, fastmath={"reassoc", "contract"})
+def _triangle(columns: FloatArray) -> FloatArray:
+    """Householder's R; row j of the argument and of the result is column j of the matrix."""
+    n, m = columns.shape
+    a = columns.copy()
+    for j in range(min(n, m)):
+        v = a[j, j:].copy()
+        norm = np.sqrt(np.sum(v * v))
+        if norm == 0.0:
+            continue
+        corner = -norm if v[0] > 0.0 else norm
+        v[0] -= corner
+        half = norm * abs(v[0])
+        for c in range(j + 1, n):
+            rest = a[c, j:]
+            share = 0.0
+            for i in range(v.shape[0]):
+                share += v[i] * rest[i]
+            share /= half
+            for i in range(v.shape[0]):
+                rest[i] -= share * v[i]
+        a[j, j:] = 0.0
+        a[j, j] = corner
+    out = np.zeros((n, n))
+    k = min(n, m)
+    out[:, :k] = a[:, :k]
+    return out
+
+
+@njit(cache=True, fastmath={"reassoc", "contract"})
+def _orthogonalise(x: FloatArray, v: FloatArray) -> None:
+    """Rotate the rows of x in pairs until all are orthogonal (one-sided Jacobi); v is rotated alike."""
+    n, m = x.shape
+    norms = np.empty(n)
+    for _ in range(60):
+        for i in range(n):
+            norms[i] = np.sum(x[i] * x[i])
+        for i in range(n - 1):  # largest first: de Rijk's order converges fastest
+            top = i + np.argmax(norms[i:])
+            if top != i:
+                norms[i], norms[top] = norms[top], norms[i]
+                for k in range(m):
+                    x[i, k], x[top, k] = x[top, k], x[i, k]
+                for k in range(n):
+                    v[i, k], v[top, k] = v[top, k], v[i, k]
+        floor = 1e-36 * norms[0]
+        rotated = False
+        for p in range(n - 1):
+            for q in range(p + 1, n):
+                a, b = x[p], x[q]
+                c = 0.0
+                for k in range(m):
+                    c += a[k] * b[k]
+                if norms[q] <= floor or c * c <= 1e-30 * norms[p] * norms[q]:
+                    continue
+                rotated = True
+                zeta = (norms[q] - norms[p]) / (2.0 * c)
+                t = (1.0 if zeta > 0.0 else -1.0) / (abs(zeta) + np.sqrt(1.0 + zeta * zeta))
+                cosine = 1.0 / np.sqrt(1.0 + t * t)
+                sine = cosine * t
+                for k in range(m):
+                    first, second = a[k], b[k]
+                    a[k] = cosine * first - sine * second
+                    b[k] = sine * first + cosine * second
+                first_row, second_row = v[p], v[q]
+                for k in range(n):
+                    first, second = first_row[k], second_row[k]
+                    first_row[k] = cosine * first - sine * second
+                    second_row[k] = sine * first + cosine * second
+                norms[p] -= t * c
+                norms[q] += t * c
+        if not rotated:
+            break
+
+
+@njit(cache=True)
+def _singular(triangle: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Singular values, descending, and right singular vectors, in rows."""
+    n = triangle.shape[0]
+    x, v = triangle.copy(), np.eye(n)
+    _orthogonalise(x, v)
+    values = np.empty(n)
+    for i in range(n):
+        values[i] = np.sqrt(np.sum(x[i] * x[i]))
+    order = np.argsort(-values)
+    return values[order], v[order]
+
+
+@njit(cache=True)
+def _least_squares(triangle: FloatArray, cutoff: float) -> FloatArray:
+    """Coefficients of all columns but the last that come closest to the last one."""
+    n = triangle.shape[0] - 1
+    x, v = triangle[:n].copy(), np.eye(n)
+    _orthogonalise(x, v)
+    target = triangle[n]
+    sizes = np.empty(n)
+    for i in range(n):
+        sizes[i] = np.sum(x[i] * x[i])
+    out = np.zeros(n)
+    for i in range(n):
+        if sizes[i] > cutoff * cutoff * sizes.max():
+            out += v[i] * (np.sum(x[i] * target) / sizes[i])
+    return out

@@ -27,6 +27,7 @@ EXPONENTS = (4, 8)
 HORIZON = 10.0  # oscillations, but at most a third of the record
 WORTHWHILE = 1.05  # ratio of mean VPT by which a larger candidate has to win
 MOST_TERMS = 150
+STEPS_PER_SAMPLE = 4  # a forecast that crawls at a pole is no candidate
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +69,7 @@ def skill(
         embedding.spread,
         steps * dt,
         dt,
+        max_steps=STEPS_PER_SAMPLE * steps,
     )
     vpt = [
         valid_prediction_time(f.values, values[i : i + steps + 1], dt)
