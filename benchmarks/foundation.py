@@ -127,13 +127,8 @@ def measure_realization() -> dict[str, Any]:
     scipy_scores = scipy_realization(record)
     theirs = time.thread_time() - begin
     scores = realization(record)
-    print(
-        f"clean realization: {1e3 * ours:.2f} ms, with SciPy {1e3 * theirs:.0f} ms, ratio {theirs / ours:.0f}"
-    )
-    print(
-        f"  VPT of 8: best {max(scores):.2f}, median {np.median(scores):.2f}; "
-        f"SciPy's best {max(scipy_scores):.2f}"
-    )
+    print(f"clean realization: {1e3 * ours:.2f} ms, with SciPy {1e3 * theirs:.0f} ms, ratio {theirs / ours:.0f}")
+    print(f"  VPT of 8: best {max(scores):.2f}, median {np.median(scores):.2f}; SciPy's best {max(scipy_scores):.2f}")
     return {"seconds": ours, "scipy_seconds": theirs, "ratio": theirs / ours, "vpt": scores}
 
 
@@ -190,16 +185,10 @@ def measure_noise(seeds: int) -> list[dict[str, Any]]:
         for form in ("weak", "strong"):
             rows = []
             for seed in range(seeds if fraction else 1):
-                values = (
-                    add_noise(clean.values, fraction, np.random.default_rng(seed))
-                    if fraction
-                    else clean.values
-                )
+                values = add_noise(clean.values, fraction, np.random.default_rng(seed)) if fraction else clean.values
                 found = identify(embed(clean.with_values(values), 3), PaperSettings(form=form))
                 angle = np.sqrt(max(0.0, 1 - cosine(found.closure, exact)[1] ** 2))
-                rows.append(
-                    (found.singular_values[-1], found.gap, angle, relative_l2(found.closure, exact)[0])
-                )
+                rows.append((found.singular_values[-1], found.gap, angle, relative_l2(found.closure, exact)[0]))
             smallest, gap, angle, error = np.median(rows, axis=0)
             print(f"{fraction:<10g} {form:<7} {smallest:.2e}   {gap:.2e}   {angle:.2e}         {error:.2e}")
             table.append(
@@ -216,9 +205,7 @@ def measure_noise(seeds: int) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=Path, help="write all numbers to this file")
     parser.add_argument("--quick", action="store_true", help="fewer seeds, no record of 600,000 samples")
     options = parser.parse_args()

@@ -105,9 +105,7 @@ def test_reconstruct_summary(folder):
 def test_untrusted_model_exits_3_and_still_writes(tmp_path):
     noise = np.random.default_rng(0).standard_normal(3000)
     np.savetxt(tmp_path / "noise.csv", noise)
-    result = run(
-        "reconstruct", tmp_path / "noise.csv", "--dt", 0.1, *PAPER, "--out", tmp_path / "out", "--json"
-    )
+    result = run("reconstruct", tmp_path / "noise.csv", "--dt", 0.1, *PAPER, "--out", tmp_path / "out", "--json")
     assert result.exit_code == 3, result.stderr
     data = json.loads(result.stdout)
     assert data["verdict"]["trusted"] is False and data["verdict"]["reason"]

@@ -49,9 +49,7 @@ def test_dense_output_is_of_order_seven() -> None:
 def test_agrees_with_scipy_step_by_step() -> None:
     times = 0.01 * np.arange(301)
     run = integrate(LORENZ, [1.0, 2.0, 20.0], 301, 0.01, rtol=1e-9, atol=1e-11)
-    reference = solve_ivp(
-        lambda _, x: LORENZ(x), (0, 3), [1.0, 2.0, 20.0], "DOP853", times, rtol=1e-12, atol=1e-13
-    )
+    reference = solve_ivp(lambda _, x: LORENZ(x), (0, 3), [1.0, 2.0, 20.0], "DOP853", times, rtol=1e-12, atol=1e-13)
     assert run.stop is Stop.COMPLETED and run.stop_time == pytest.approx(3.0)
     assert np.max(np.abs(run.states - reference.y.T)) < 1e-6
     own = solve_ivp(lambda _, x: LORENZ(x), (0, 3), [1.0, 2.0, 20.0], "DOP853", rtol=1e-9, atol=1e-11)

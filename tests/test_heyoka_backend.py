@@ -35,8 +35,7 @@ def test_coefficients_change_without_a_rebuild() -> None:
     start = [4.0, 5.0, 6.0]
     other = Field(3, ({e: 0.5 * c for e, c in LORENZ_CLOSURE.rows[0].items()},), LORENZ_CLOSURE.denominator)
     first, changed, again = (
-        forecast(f, start, SCALE, 0.5, 0.01, backend="heyoka").values
-        for f in (LORENZ_CLOSURE, other, LORENZ_CLOSURE)
+        forecast(f, start, SCALE, 0.5, 0.01, backend="heyoka").values for f in (LORENZ_CLOSURE, other, LORENZ_CLOSURE)
     )
     assert np.array_equal(first, again) and not np.allclose(first, changed)
 

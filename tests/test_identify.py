@@ -75,9 +75,7 @@ def test_pooled_denominators_point_the_right_way_under_noise(record):
 
 def test_random_windows_repeat_with_the_seed(record):
     embedding = embed(record, 3)
-    a, b, c = (
-        identify(embedding, PaperSettings(placement="random", seed=s)).closure.numerator for s in (1, 1, 2)
-    )
+    a, b, c = (identify(embedding, PaperSettings(placement="random", seed=s)).closure.numerator for s in (1, 1, 2))
     assert a == b != c
 
 

@@ -31,9 +31,7 @@ def test_regular_matrix_has_none() -> None:
     assert null_vector(np.random.default_rng(1).integers(0, 1000, size=(9, 6)), PRIMES[0]) is None
 
 
-@pytest.mark.parametrize(
-    "value", [Fraction(0), Fraction(-7, 3), Fraction(123456789, 987654321), Fraction(10**12, 7)]
-)
+@pytest.mark.parametrize("value", [Fraction(0), Fraction(-7, 3), Fraction(123456789, 987654321), Fraction(10**12, 7)])
 def test_fractions_come_back(value: Fraction) -> None:
     residues, modulus = [0], 1
     for prime in PRIMES[:4]:

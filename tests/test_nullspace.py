@@ -61,9 +61,7 @@ def test_rank_deficient_numerator_has_bounded_coefficients():
 def test_dependent_numerator_columns_leave_a_constant_denominator():
     m_n = np.random.default_rng(0).normal(size=(20, 6))
     m_n[:, 5] = 0.0
-    found = null_space(
-        ClosureSystem(np.random.default_rng(1).normal(size=(20, 2)), m_n, DENOMINATOR, NUMERATOR)
-    )
+    found = null_space(ClosureSystem(np.random.default_rng(1).normal(size=(20, 2)), m_n, DENOMINATOR, NUMERATOR))
     np.testing.assert_array_equal(found.denominator, [1.0, 0.0])
 
 

@@ -18,9 +18,7 @@ X = np.round(np.sin(np.arange(40) / 3), 4)
 
 
 def rows(pattern="{t},{x}", decimal="."):
-    lines = [
-        pattern.format(t=f"{t:.2f}", x=f"{x:.4f}", i=i) for i, (t, x) in enumerate(zip(T, X, strict=True))
-    ]
+    lines = [pattern.format(t=f"{t:.2f}", x=f"{x:.4f}", i=i) for i, (t, x) in enumerate(zip(T, X, strict=True))]
     return "\n".join(lines).replace(".", decimal) + "\n"
 
 

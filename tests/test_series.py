@@ -140,13 +140,8 @@ def test_pandas_datetime_index(unit):
 
 
 def test_pandas_other_indices():
-    assert (
-        Series.from_pandas(pd.Series(WAVE, index=pd.timedelta_range("0s", periods=50, freq="10ms"))).dt
-        == 0.01
-    )
-    assert (
-        Series.from_pandas(pd.Series(WAVE, index=pd.period_range("2024", periods=50, freq="h"))).dt == 3600.0
-    )
+    assert Series.from_pandas(pd.Series(WAVE, index=pd.timedelta_range("0s", periods=50, freq="10ms"))).dt == 0.01
+    assert Series.from_pandas(pd.Series(WAVE, index=pd.period_range("2024", periods=50, freq="h"))).dt == 3600.0
     assert Series.from_pandas(pd.Series(WAVE), dt=0.5).dt == 0.5
     nullable = pd.Series([1, 2, None, 4, 5, 6, 7, 8, 9, 10], dtype="Int64")
     assert np.isnan(Series.from_pandas(nullable, dt=1).values[2])

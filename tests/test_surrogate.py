@@ -48,9 +48,7 @@ def test_reversal_sees_a_sawtooth() -> None:
 
 
 def test_same_seed_same_answer() -> None:
-    first, second = (
-        surrogate_test(LORENZ, 16, rng=np.random.default_rng(7), n_surrogates=19) for _ in range(2)
-    )
+    first, second = (surrogate_test(LORENZ, 16, rng=np.random.default_rng(7), n_surrogates=19) for _ in range(2))
     assert np.array_equal(first.surrogates, second.surrogates)
 
 

@@ -21,19 +21,24 @@ if TYPE_CHECKING:
     from jetode.closure import relative_l2 as relative_l2
     from jetode.errors import InputError as InputError
     from jetode.forecast import Forecast as Forecast
+    from jetode.joint import Budget as Budget
     from jetode.model import Model as Model
     from jetode.model import load as load
     from jetode.noise import add_noise as add_noise
     from jetode.reading import read as read
     from jetode.reconstruct import reconstruct as reconstruct
+    from jetode.regular import RegularClosure as RegularClosure
+    from jetode.regular import regularise as regularise
     from jetode.score import interior_starts as interior_starts
     from jetode.score import valid_prediction_time as valid_prediction_time
     from jetode.series import Series as Series
+    from jetode.states import fit_state as fit_state
     from jetode.systems import systems as systems
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Budget": "joint",
     "Closure": "closure",
     "Forecast": "forecast",
     "InputError": "errors",
@@ -45,6 +50,9 @@ _HOMES = {
     "load": "model",
     "read": "reading",
     "reconstruct": "reconstruct",
+    "RegularClosure": "regular",
+    "fit_state": "states",
+    "regularise": "regular",
     "relative_l2": "closure",
     "systems": "systems",
     "valid_prediction_time": "score",

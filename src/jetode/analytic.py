@@ -59,9 +59,7 @@ def derive_closure(rows: Sequence[ExactPolynomial], observable: ExactPolynomial)
     n = len(rows)
     jets, variables = lie_derivatives(rows, observable, n)
     if _rank(jets[:-1], variables) < n:
-        return AnalyticClosure(
-            None, "the observable does not see the whole state: its jet coordinates depend"
-        )
+        return AnalyticClosure(None, "the observable does not see the whole state: its jet coordinates depend")
     degree = 1
     while 2 * len(monomials := total_degree_exponents(n, degree)) <= MAX_COLUMNS:
         vector = _exact_null_vector(jets, monomials)

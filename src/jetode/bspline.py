@@ -13,9 +13,7 @@ from jetode.polynomials import FloatArray
 
 
 @njit(cache=True)
-def fill_basis(
-    knots: FloatArray, degree: int, span: int, x: float, n_derivatives: int, out: FloatArray
-) -> None:
+def fill_basis(knots: FloatArray, degree: int, span: int, x: float, n_derivatives: int, out: FloatArray) -> None:
     """``out[d, a]``: derivative d at x of basis function ``span − degree + a`` (Piegl & Tiller, A2.3)."""
     p = degree
     ndu = np.empty((p + 1, p + 1))
@@ -73,9 +71,7 @@ def not_a_knot_knots(n: int, degree: int) -> FloatArray:
 
 
 @njit(cache=True)
-def interpolation_coefficients(
-    y: FloatArray, knots: FloatArray, degree: int, stencil: FloatArray
-) -> FloatArray:
+def interpolation_coefficients(y: FloatArray, knots: FloatArray, degree: int, stencil: FloatArray) -> FloatArray:
     """Solve the collocation system by banded LU without pivots: the matrix is totally positive.
 
     ``stencil`` holds the 2m − 1 basis values at an interior knot.  Inside the record rows have half-width
@@ -147,9 +143,7 @@ def jets_uniform(coefficients: FloatArray, n: int, spacing: int, table: FloatArr
 
 
 @njit(cache=True)
-def jets_not_a_knot(
-    coefficients: FloatArray, knots: FloatArray, degree: int, table: FloatArray
-) -> FloatArray:
+def jets_not_a_knot(coefficients: FloatArray, knots: FloatArray, degree: int, table: FloatArray) -> FloatArray:
     """Derivatives (n, d) at the samples of a not-a-knot spline; ``table`` (d, degree + 1) is the stencil."""
     n = coefficients.shape[0]
     m = (degree + 1) // 2

@@ -82,9 +82,7 @@ out_directory = click.option(
 )
 
 
-@click.group(
-    cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
-)
+@click.group(cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="jetode")
 @click.pass_context
 def cli(context: click.Context) -> None:
@@ -108,9 +106,7 @@ def cli(context: click.Context) -> None:
 @record_options
 @json_option
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the surrogate data.")
-def diagnose(
-    file: Path, column: str | None, time: str | None, dt: float | None, as_json: bool, seed: int
-) -> int:
+def diagnose(file: Path, column: str | None, time: str | None, dt: float | None, as_json: bool, seed: int) -> int:
     """Is this channel suitable? Noise, delay, dimension, sampling, drift, determinism.
 
     \b
@@ -131,7 +127,7 @@ def diagnose(
 
 @cli.command()
 @record_options
-@click.option("--method", default="paper", show_default=True, help="Reconstruction method.")
+@click.option("--method", help="joint, or paper for the paper's workflow (default: joint, paper if a degree is given).")
 @click.option("--order", type=int, help="Number of jet coordinates u0, u1, … (default: 3).")
 @click.option("--denominator-degree", type=int, help="Degree of D (default: chosen from the record).")
 @click.option("--numerator-degree", type=int, help="Degree of N (default: chosen from the record).")
@@ -145,7 +141,7 @@ def reconstruct(
     column: str | None,
     time: str | None,
     dt: float | None,
-    method: str,
+    method: str | None,
     order: int | None,
     denominator_degree: int | None,
     numerator_degree: int | None,
@@ -160,11 +156,12 @@ def reconstruct(
     \b
     Example:
       jetode simulate lorenz --out lorenz.csv
-      jetode reconstruct lorenz.csv --denominator-degree 1 --numerator-degree 4 --out result
+      jetode reconstruct lorenz.csv --out result
 
     Exits with 0 when the model can be trusted, 3 when it cannot (the numbers are still written).
     """
     given = {
+        "method": method,
         "order": order,
         "denominator_degree": denominator_degree,
         "numerator_degree": numerator_degree,
@@ -172,7 +169,7 @@ def reconstruct(
     options = {name: value for name, value in given.items() if value is not None}
     return _reconstruct(
         read(file, column, time, dt),
-        {"method": method, "seed": seed, **options},
+        {"seed": seed, **options},
         horizon,
         out,
         as_json,
@@ -409,9 +406,7 @@ def _read_forecast(path: Path, dt: float) -> FloatArray:
         raise InputError(f"{path.name} is not a forecast; it must have the columns t,value.")
     t, values = table.read([0, 1]).T
     if t.size > 1 and abs(uniform_step(t, table.place) - dt) > 1e-6 * dt:
-        raise InputError(
-            f"The forecast has steps of {t[1] - t[0]:g} and the truth of {dt:g}; make them equal."
-        )
+        raise InputError(f"The forecast has steps of {t[1] - t[0]:g} and the truth of {dt:g}; make them equal.")
     return values
 
 
@@ -433,9 +428,7 @@ def _numbers(name: str, text: str) -> tuple[float, ...]:
     try:
         return tuple(float(word) for word in text.split(","))
     except ValueError:
-        raise InputError(
-            f"The '--{name}' option must be numbers with commas. Got {text!r} instead."
-        ) from None
+        raise InputError(f"The '--{name}' option must be numbers with commas. Got {text!r} instead.") from None
 
 
 def main() -> None:

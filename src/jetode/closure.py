@@ -32,15 +32,11 @@ class Closure:
             terms = getattr(self, name)
             for exponents in terms:
                 if len(exponents) != self.order:
-                    raise InputError(
-                        f"Exponents in '{name}' must have {self.order} entries. Got {exponents} instead."
-                    )
+                    raise InputError(f"Exponents in '{name}' must have {self.order} entries. Got {exponents} instead.")
             ordered = {e: float(terms[e]) for e in sorted(terms, key=graded_order)}
             object.__setattr__(self, name, ordered)
         if not self.denominator:
-            raise InputError(
-                "The 'denominator' parameter must have at least one term. Got an empty one instead."
-            )
+            raise InputError("The 'denominator' parameter must have at least one term. Got an empty one instead.")
 
     # -- values ----------------------------------------------------------------------------------------
 

@@ -92,15 +92,10 @@ def false_nearest_neighbours(
         if value < least:
             raise InputError(f"The '{name}' parameter must be an int ≥ {least}. Got {value} instead.")
     if x.size - max_dimension * delay < 2 * window + 3:
-        raise InputError(
-            f"The record of {x.size} samples is too short for {max_dimension} delays of {delay} samples."
-        )
+        raise InputError(f"The record of {x.size} samples is too short for {max_dimension} delays of {delay} samples.")
     spread = float(x.std())
     fractions = np.array(
-        [
-            _false_fraction(x, delay, m, rtol, atol * spread, window, references)
-            for m in range(1, max_dimension + 1)
-        ]
+        [_false_fraction(x, delay, m, rtol, atol * spread, window, references) for m in range(1, max_dimension + 1)]
     )
     fractions.setflags(write=False)
     return FalseNeighbours(fractions, delay, window)
@@ -177,8 +172,6 @@ def _mutual_information(symbols: IntArray, bins: int, max_lag: int) -> FloatArra
         for a in range(bins):
             for b in range(bins):
                 if joint[a, b] > 0:
-                    total += joint[a, b] * np.log(
-                        joint[a, b] * float(n) / (float(first[a]) * float(second[b]))
-                    )
+                    total += joint[a, b] * np.log(joint[a, b] * float(n) / (float(first[a]) * float(second[b])))
         out[lag] = total / n
     return out

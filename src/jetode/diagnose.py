@@ -65,18 +65,13 @@ class Diagnosis:
         """What stands against a trustworthy reconstruction, in sentences; empty when nothing does."""
         found = []
         if self.samples_per_oscillation < COARSE_SAMPLING:
-            found.append(
-                f"Only {self.samples_per_oscillation:.1f} samples per oscillation; sample faster if you can."
-            )
+            found.append(f"Only {self.samples_per_oscillation:.1f} samples per oscillation; sample faster if you can.")
         if self.oscillations < FEW_OSCILLATIONS:
             found.append(
-                f"The record holds about {self.oscillations:.2g} oscillations; {FEW_OSCILLATIONS} or more "
-                "are needed."
+                f"The record holds about {self.oscillations:.2g} oscillations; {FEW_OSCILLATIONS} or more are needed."
             )
         if self.drift_mean > DRIFT and self.drift_z > DRIFT_SIGNIFICANCE:
-            found.append(
-                f"The mean drifts by {self.drift_mean:.2g} std between the halves; use a stationary stretch."
-            )
+            found.append(f"The mean drifts by {self.drift_mean:.2g} std between the halves; use a stationary stretch.")
         if self.noise_fraction > HEAVY_NOISE:
             size = f"{100 * self.noise_fraction:.0f} % of" if self.noise_fraction < 1 else "larger than"
             found.append(f"The noise is {size} the signal.")
@@ -105,8 +100,7 @@ class Diagnosis:
             ("dimension", f"{self.dimension or 'none found'} (false neighbours for m = 1, 2, …: {fnn})"),
             (
                 "sampling",
-                f"{self.samples_per_oscillation:.3g} samples per oscillation, "
-                f"{self.oscillations:.3g} oscillations",
+                f"{self.samples_per_oscillation:.3g} samples per oscillation, {self.oscillations:.3g} oscillations",
             ),
             (
                 "drift",
@@ -127,11 +121,7 @@ def diagnose(record: Series, seed: int = 0) -> Diagnosis:
     jets = smooth(values, record.dt, rule="interpolate" if clean else "reml").jets(1)
     signal, rate = jets.std(axis=0)
     # a record without any slope of its own is taken as one oscillation
-    period = (
-        2 * math.pi * float(signal / rate) / record.dt
-        if rate > ROUNDING * signal / record.duration
-        else record.n
-    )
+    period = 2 * math.pi * float(signal / rate) / record.dt if rate > ROUNDING * signal / record.duration else record.n
     smoothed = jets[:MOST_SAMPLES, 0]
     delay = embedding_delay(smoothed)
     lag = delay or max(1, round(period / 4))

@@ -102,9 +102,7 @@ def integrate_many(
     d = field.dimension
     starts = np.array(x0, dtype=np.float64, order="C")
     if starts.ndim != 2 or starts.shape[1] != d:
-        raise InputError(
-            f"The 'x0' parameter must have {d} coordinates. Got shape {starts.shape[1:]} instead."
-        )
+        raise InputError(f"The 'x0' parameter must have {d} coordinates. Got shape {starts.shape[1:]} instead.")
     if n_samples < 1:
         raise InputError(f"The 'n_samples' parameter must be an int ≥ 1. Got {n_samples} instead.")
     for name, value in (("dt", dt), ("rtol", rtol), ("max_step", max_step)):
@@ -139,9 +137,7 @@ def integrate_many(
 def _vector(name: str, value: ArrayLike, d: int) -> FloatArray:
     array = np.asarray(value, dtype=np.float64)
     if array.shape not in ((), (d,)) or not np.all(array > 0):
-        raise InputError(
-            f"The '{name}' parameter must be a number > 0 or {d} of them. Got {value!r} instead."
-        )
+        raise InputError(f"The '{name}' parameter must be a number > 0 or {d} of them. Got {value!r} instead.")
     return np.array(np.broadcast_to(array, (d,)))
 
 
@@ -156,9 +152,7 @@ def _stage_state(x: FloatArray, h: float, stage: int, k: FloatArray, out: FloatA
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"}, forceinline=True)
-def _error_norm(
-    x: FloatArray, x_new: FloatArray, h: float, k: FloatArray, rtol: float, atol: FloatArray
-) -> float:
+def _error_norm(x: FloatArray, x_new: FloatArray, h: float, k: FloatArray, rtol: float, atol: FloatArray) -> float:
     norm_5 = 0.0
     norm_3 = 0.0
     d = x.shape[0]
@@ -337,6 +331,4 @@ def _integrate_all(
     arrays: FieldArrays,
 ) -> None:
     for s in range(starts.shape[0]):
-        times[s] = _integrate_one(
-            starts[s], states[s], counts[s], dt, rtol, atol, max_step, bound, limit, arrays
-        )
+        times[s] = _integrate_one(starts[s], states[s], counts[s], dt, rtol, atol, max_step, bound, limit, arrays)

@@ -8,14 +8,14 @@ support with the lowest predicted BIC is found by algebra and only promising sup
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from .annealing import Schedule, anneal
-from .gaussnewton import Data, Fit, Linearisation
-from .polynomials import FloatArray
-from .shooting import BoolArray, Terms
+from jetode.annealing import Schedule, anneal
+from jetode.gaussnewton import Data, Fit, Linearisation
+from jetode.polynomials import FloatArray
+from jetode.shooting import BoolArray, Terms
 
 COMPARE = Schedule((0.01, 1e-3, 1e-4), 12)
 PATIENCE = 3  # removals tried past the best BIC before giving up
@@ -45,9 +45,10 @@ class Quadratic:
         f = self.information
         if not keep.any():
             return float(self.theta @ f @ self.theta)
-        schur = f[np.ix_(out, out)] - f[np.ix_(out, keep)] @ np.linalg.lstsq(
-            f[np.ix_(keep, keep)], f[np.ix_(keep, out)], rcond=1e-13
-        )[0]
+        schur = (
+            f[np.ix_(out, out)]
+            - f[np.ix_(out, keep)] @ np.linalg.lstsq(f[np.ix_(keep, keep)], f[np.ix_(keep, out)], rcond=1e-13)[0]
+        )
         return float(self.theta[out] @ schur @ self.theta[out])
 
     def best_support(self, keep: BoolArray, protected: BoolArray, price: float) -> BoolArray:
@@ -59,11 +60,11 @@ class Quadratic:
             for j in np.flatnonzero(~protected):
                 trial = keep.copy()
                 trial[j] = ~trial[j]
-                moves.append((self.restricted_cost(trial) + price * trial.sum(), j))
-            lowest, j = min(moves, default=(np.inf, -1))
+                moves.append((self.restricted_cost(trial) + price * trial.sum(), int(j)))
+            lowest, flipped = min(moves, default=(np.inf, -1))
             if lowest >= score - 1e-9:
                 return keep
-            keep[j] = ~keep[j]
+            keep[flipped] = ~keep[flipped]
             score = lowest
 
     def ranked_removals(self, keep: BoolArray, protected: BoolArray) -> list[tuple[float, int]]:
@@ -119,7 +120,7 @@ def eliminate(
 
     present = np.ones(len(full.exponents), dtype=bool)
     current = anneal(data, fit.terms, fit.states, schedule, interrupt)
-    best, best_present = current, present
+    best = current
     tried = {present.tobytes()}
     refits, beyond = 1, 0
     while beyond <= PATIENCE and not (interrupt is not None and interrupt()):
@@ -159,13 +160,13 @@ def eliminate(
         if step is not None:
             beyond = 0
             current, present = step
-            best, best_present = current, present
+            best = current
         elif fallback is not None and bic(fallback[0]) < bic(best) + 50.0 * price:
             beyond += 1
             current, present = fallback
         else:
             break
-    return Selection(replace(best), bic(best), refits)
+    return Selection(best, bic(best), refits)
 
 
 def _best_addition(quadratic: Quadratic, keep: BoolArray) -> BoolArray | None:

@@ -34,9 +34,7 @@ def to_floats(polynomial: Mapping[Exponents, Fraction]) -> Polynomial:
 
 
 class _Reader:
-    def __init__(
-        self, text: str, variables: tuple[str, ...], constants: Mapping[str, Fraction], sines: bool
-    ) -> None:
+    def __init__(self, text: str, variables: tuple[str, ...], constants: Mapping[str, Fraction], sines: bool) -> None:
         self.text = text
         self.variables = variables
         self.constants = constants
@@ -64,9 +62,7 @@ class _Reader:
             case _:
                 raise self._refused(ast.unparse(node))
 
-    def _binary(
-        self, left: ExactPolynomial, operator: ast.operator, right: ExactPolynomial
-    ) -> ExactPolynomial:
+    def _binary(self, left: ExactPolynomial, operator: ast.operator, right: ExactPolynomial) -> ExactPolynomial:
         match operator:
             case ast.Add():
                 return _sum(left, right)

@@ -59,13 +59,9 @@ class Field:
                         f"Exponents in 'rows' must have {self.n_variables} entries. Got {exponents} instead."
                     )
         if self.denominator is not None and not self.denominator:
-            raise InputError(
-                "The 'denominator' parameter must have at least one term. Got an empty one instead."
-            )
+            raise InputError("The 'denominator' parameter must have at least one term. Got an empty one instead.")
         if self.sines and self.denominator is not None:
-            raise InputError(
-                "The 'sines' parameter must be False for a field with a denominator. Got True instead."
-            )
+            raise InputError("The 'sines' parameter must be False for a field with a denominator. Got True instead.")
 
     @classmethod
     def polynomial(cls, rows: Sequence[Mapping[Exponents, float]], sines: bool = False) -> Field:
@@ -198,9 +194,7 @@ def field_rhs(x: FloatArray, out: FloatArray, arrays: FieldArrays, work: FloatAr
 
 
 @njit(cache=True)
-def _row_gradient(
-    index: int, arrays: FieldArrays, work: FloatArray, gradients: FloatArray, out: FloatArray
-) -> None:
+def _row_gradient(index: int, arrays: FieldArrays, work: FloatArray, gradients: FloatArray, out: FloatArray) -> None:
     firsts, slots, c = arrays[3], arrays[4], arrays[5]
     out[:] = 0.0
     for k in range(firsts[index], firsts[index + 1]):

@@ -29,8 +29,8 @@ BACKENDS = ("dop853", "heyoka")
 class Forecast:
     """A forecast from its start sample (t = 0, included) to its last valid sample.
 
-    ``states`` are all coordinates of the model, ``values`` the observed one; ``lower`` and ``upper`` bound it
-    where an ensemble was run.
+    ``states`` are all coordinates of the model, ``values`` the observed one; where an ensemble was run, ``lower``
+    and ``upper`` are its 90 % band, ``inner_lower`` and ``inner_upper`` its 50 % band.
     """
 
     t: FloatArray
@@ -41,9 +41,11 @@ class Forecast:
     stop_time: float
     lower: FloatArray | None = None
     upper: FloatArray | None = None
+    inner_lower: FloatArray | None = None
+    inner_upper: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        for name in ("t", "values", "states", "lower", "upper"):
+        for name in ("t", "values", "states", "lower", "upper", "inner_lower", "inner_upper"):
             array = getattr(self, name)
             if array is not None:
                 array = np.array(array, dtype=np.float64)
@@ -73,9 +75,7 @@ def horizon_samples(horizon: float, dt: float) -> int:
     """Number of steps of length dt in ``horizon``, at least one."""
     steps = round(horizon / dt) if np.isfinite(horizon) and dt > 0 else 0
     if steps < 1:
-        raise InputError(
-            f"The 'horizon' parameter must be at least one step of {dt:g}. Got {horizon} instead."
-        )
+        raise InputError(f"The 'horizon' parameter must be at least one step of {dt:g}. Got {horizon} instead.")
     return steps
 
 
@@ -97,9 +97,7 @@ def forecast_many(
     n_samples = horizon_samples(horizon, dt) + 1
     bound = BOUND * scales + np.max(np.abs(starts), axis=0)
     if backend not in BACKENDS:
-        raise InputError(
-            f"The 'backend' parameter must be one of {', '.join(BACKENDS)}. Got {backend!r} instead."
-        )
+        raise InputError(f"The 'backend' parameter must be one of {', '.join(BACKENDS)}. Got {backend!r} instead.")
     if backend == "heyoka":
         from jetode.heyoka_backend import integrate_many as heyoka_many
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy.linalg import solveh_banded
 
-from .polynomials import Exponents, FloatArray, Library, Polynomial, evaluate, total_degree_exponents
-from .regular import RegularClosure
-from .shooting import Terms
+from jetode.polynomials import Exponents, FloatArray, Library, Polynomial, evaluate, total_degree_exponents
+from jetode.regular import RegularClosure
+from jetode.shooting import Terms
 
 COLLAPSE_WIDTH = 0.15  # of the std of D: samples nearer to the pole than this shape the collapse curve
 HIDDEN_STIFFNESS = 3e-4  # weight of (d²w/dτ²)² against the misfit of D w, both dimensionless
@@ -71,9 +72,7 @@ class Form:
         if pole_hold:
             mean[held] = coefficients[held]
             precision[held] = pole_hold / coefficients[len(self.a)] ** 2
-        return Terms(
-            n, n - 2, np.array(rows, np.int64), tuple(exponents), coefficients, free, mean, precision
-        )
+        return Terms(n, n - 2, np.array(rows, np.int64), tuple(exponents), coefficients, free, mean, precision)
 
 
 def regular_of(terms: Terms) -> RegularClosure:
@@ -135,7 +134,7 @@ class Jets:
     def pieces(self) -> list[slice]:
         """One slice per record."""
         ends = np.cumsum((0, *self.lengths))
-        return [slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        return [slice(int(a), int(b)) for a, b in pairwise(ends)]
 
     def head(self, samples: int) -> Jets:
         """The first records up to about ``samples`` samples in all."""

@@ -7,18 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .polynomials import FloatArray
-from .shooting import (
-    Layout,
-    Tableau,
-    Terms,
-    eliminate_nodes,
-    evaluate_path,
-    linearise,
-    propagate_covariance,
-    propagate_step,
-)
-
+from jetode.polynomials import FloatArray
+from jetode.shooting import Layout, Tableau, Terms
+from jetode.shooting_kernels import eliminate_nodes, evaluate_path, linearise, propagate_covariance, propagate_step
 
 # Backtracking along the Gauss–Newton step: at small q the valley is curved and a full step overshoots.
 STEP_LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03)
@@ -126,17 +117,19 @@ class Elimination:
         )  # fmt: skip
         return theta, steps
 
-    def covariance(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Covariances of (coefficients; each node's state; state with coefficients)."""
-        lin = self.linear
+    def coefficient_covariance(self) -> FloatArray:
+        """Covariance of the free coefficients: the inverse of the Schur complement."""
         scale = 1.0 / np.sqrt(np.maximum(np.diag(self.schur), 1e-300))
         inverse = np.linalg.pinv(self.schur * scale[:, None] * scale[None, :], hermitian=True)
-        theta = inverse * scale[:, None] * scale[None, :]
-        states, mixed = propagate_covariance(
+        return inverse * scale[:, None] * scale[None, :]
+
+    def state_covariance(self, coefficients: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Covariances of each node's state, and of state with coefficients, whose own covariance is given."""
+        lin = self.linear
+        return propagate_covariance(
             lin.data.layout.spans, lin.transitions, lin.arrows, self.cross, self.smoothers,
-            self.q * self.q, theta,
+            self.q * self.q, coefficients,
         )  # fmt: skip
-        return theta, states, mixed
 
 
 def minimise(

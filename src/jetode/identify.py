@@ -223,9 +223,7 @@ def _system(embedding: Embedding, settings: PaperSettings) -> ClosureSystem:
     return weak_form(embedding.dimensionless, embedding.step, *libraries, centres, window)
 
 
-def _local_systems(
-    embedding: Embedding, settings: PaperSettings, system: ClosureSystem
-) -> list[ClosureSystem]:
+def _local_systems(embedding: Embedding, settings: PaperSettings, system: ClosureSystem) -> list[ClosureSystem]:
     """The 12 windows of the pooled denominator, longer than 120 only where the unknowns need it."""
     libraries = _libraries(embedding.order, settings)
     unknowns = len(libraries[0]) + len(libraries[1])

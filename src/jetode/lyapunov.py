@@ -61,16 +61,12 @@ def lyapunov_spectrum(
     """The ``count`` largest exponents (default: all) over ``duration`` after ``transient``."""
     state = np.array(x0, dtype=np.float64)
     if state.shape != (field.dimension,):
-        raise InputError(
-            f"The 'x0' parameter must have {field.dimension} coordinates. Got {state.size} instead."
-        )
+        raise InputError(f"The 'x0' parameter must have {field.dimension} coordinates. Got {state.size} instead.")
     vectors = field.dimension if count is None else count
     if not 1 <= vectors <= field.dimension:
         raise InputError(f"The 'count' parameter must be in 1 … {field.dimension}. Got {count} instead.")
     if not step > 0 or not duration >= BLOCKS * step or not transient >= 0:
-        raise InputError(
-            f"The 'duration' parameter must be at least {BLOCKS} steps of {step}. Got {duration} instead."
-        )
+        raise InputError(f"The 'duration' parameter must be at least {BLOCKS} steps of {step}. Got {duration} instead.")
     per_block = round(duration / step / BLOCKS)
     growth = _growth(state, vectors, step, round(transient / step), per_block, field.arrays)
     rates = growth / (per_block * step)
@@ -83,9 +79,7 @@ def lyapunov_spectrum(
 
 
 @njit(cache=True, error_model="numpy")
-def _growth(
-    x: FloatArray, vectors: int, h: float, n_transient: int, per_block: int, arrays: FieldArrays
-) -> FloatArray:
+def _growth(x: FloatArray, vectors: int, h: float, n_transient: int, per_block: int, arrays: FieldArrays) -> FloatArray:
     """Logarithmic growth of each vector in each block; NaN once the state is not finite."""
     d = x.shape[0]
     work, gradients = field_work(arrays), field_gradient_work(arrays)

@@ -149,9 +149,7 @@ def add_noise(
     Options: ``dof`` (student, 3), ``correlation`` (ar1, 0.9), ``share`` of samples hit (outliers, 0.02).
     """
     if kind not in _GENERATORS:
-        raise InputError(
-            f"The 'kind' parameter must be one of {', '.join(NOISE_KINDS)}. Got {kind!r} instead."
-        )
+        raise InputError(f"The 'kind' parameter must be one of {', '.join(NOISE_KINDS)}. Got {kind!r} instead.")
     if not (math.isfinite(fraction) and fraction >= 0):
         raise InputError(f"The 'fraction' parameter must be a number ≥ 0. Got {fraction} instead.")
     signal = np.asarray(values, dtype=np.float64)

@@ -70,17 +70,13 @@ class Observability:
     def within(self, region: Callable[..., NDArray[np.bool_]]) -> Observability:
         """The part in a region of the state variables, e.g. ``lambda x, y, z: abs(x) < 0.5``."""
         mask = np.broadcast_to(region(*self.states.T), self.delta.shape)
-        return replace(
-            self, states=self.states[mask], delta=self.delta[mask], determinant=self.determinant[mask]
-        )
+        return replace(self, states=self.states[mask], delta=self.delta[mask], determinant=self.determinant[mask])
 
 
 def observability(system: System, observable: str, trajectory: Trajectory | None = None) -> Observability:
     """δ of ``observable`` along ``trajectory`` (default: 500 units after a transient of 500)."""
     if not system.polynomial:
-        raise InputError(
-            f"The 'system' parameter must have polynomial equations. Got {system.name!r} instead."
-        )
+        raise InputError(f"The 'system' parameter must have polynomial equations. Got {system.name!r} instead.")
     states = (_default_trajectory(system) if trajectory is None else trajectory).states
     jets, symbols = lie_derivatives(system.rows, system.observable(observable), system.dimension - 1)
     jacobian = [[jet.diff(x) for x in symbols] for jet in jets]
@@ -100,9 +96,7 @@ def observability(system: System, observable: str, trajectory: Trajectory | None
     return Observability(observable, system.variables, states, delta, numeric, expression)
 
 
-def screen(
-    system: System, observables: Iterable[str], trajectory: Trajectory | None = None
-) -> list[Observability]:
+def screen(system: System, observables: Iterable[str], trajectory: Trajectory | None = None) -> list[Observability]:
     """All ``observables``, best median first: the paper's screening tables."""
     found = [observability(system, name, trajectory) for name in observables]
     return sorted(found, key=lambda o: o.median, reverse=True)

@@ -28,9 +28,7 @@ def graded_order(exponents: Exponents) -> tuple[int, Exponents]:
     return (sum(exponents), tuple(-e for e in exponents))
 
 
-def total_degree_exponents(
-    n_variables: int, degree: int, variables: Sequence[int] | None = None
-) -> list[Exponents]:
+def total_degree_exponents(n_variables: int, degree: int, variables: Sequence[int] | None = None) -> list[Exponents]:
     """All exponents of total degree ≤ ``degree`` in ``variables`` (default: all) out of ``n_variables``."""
     active = set(range(n_variables)) if variables is None else set(variables)
     ranges = [range(degree + 1) if i in active else range(1) for i in range(n_variables)]
@@ -58,9 +56,7 @@ class Library:
             object.__setattr__(self, name, array)
 
     @classmethod
-    def total_degree(
-        cls, n_variables: int, degree: int, variables: Sequence[int] | None = None
-    ) -> Library:
+    def total_degree(cls, n_variables: int, degree: int, variables: Sequence[int] | None = None) -> Library:
         """Every monomial of total degree ≤ ``degree`` in the chosen variables."""
         return cls(tuple(total_degree_exponents(n_variables, degree, variables)), n_variables)
 
@@ -92,9 +88,7 @@ class Library:
         return {e: i for i, e in enumerate(self.exponents)}
 
 
-def monomial_program(
-    exponents: Iterable[Exponents], n_variables: int
-) -> tuple[IntArray, IntArray, IntArray]:
+def monomial_program(exponents: Iterable[Exponents], n_variables: int) -> tuple[IntArray, IntArray, IntArray]:
     """``(parent, variable, slots)`` of a table, closed under division, that contains all ``exponents``."""
     wanted = list(exponents)
     closed: set[Exponents] = {(0,) * n_variables}
@@ -212,9 +206,7 @@ def embed(p: Mapping[Exponents, float], n_variables: int) -> Polynomial:
 
 def rescale(p: Mapping[Exponents, float], factors: Sequence[float]) -> Polynomial:
     """``p(factors · x)``: the polynomial after a change of units of every variable."""
-    return {
-        e: c * float(np.prod([f**k for f, k in zip(factors, e, strict=True)])) for e, c in p.items()
-    }
+    return {e: c * float(np.prod([f**k for f, k in zip(factors, e, strict=True)])) for e, c in p.items()}
 
 
 def evaluate(p: Mapping[Exponents, float], points: FloatArray) -> FloatArray:
@@ -246,11 +238,7 @@ def text(p: Mapping[Exponents, float], names: Sequence[str], digits: int = 6) ->
     """Unicode text, e.g. ``720 - 2.667 w - u0 u1 - 10 u0²``."""
     parts = []
     for e in sorted(p, key=graded_order):
-        factors = [
-            n if k == 1 else n + str(k).translate(_SUPERSCRIPTS)
-            for n, k in zip(names, e, strict=True)
-            if k
-        ]
+        factors = [n if k == 1 else n + str(k).translate(_SUPERSCRIPTS) for n, k in zip(names, e, strict=True) if k]
         parts.append((p[e], " ".join(factors)))
     return _signed_sum(parts, digits, " ", lambda c, d: f"{c:.{d}g}")
 

@@ -59,9 +59,7 @@ class ArrayTable:
         arrays = [self._numbers(i) for i in columns]
         lengths = {a.size for a in arrays}
         if len(lengths) > 1:
-            raise InputError(
-                f"{self.path.name}: the chosen columns have different lengths {sorted(lengths)}."
-            )
+            raise InputError(f"{self.path.name}: the chosen columns have different lengths {sorted(lengths)}.")
         return np.stack(arrays, axis=1)
 
     def place(self, row: int) -> str:
@@ -130,9 +128,7 @@ def _choose(
             "with 'column' (--column)."
         )
     if value == clock:
-        raise InputError(
-            f"{path.name}: column {_labels(table)[value]} cannot be both the time and the record."
-        )
+        raise InputError(f"{path.name}: column {_labels(table)[value]} cannot be both the time and the record.")
     asked = clock if clock is not None else first
     data = table.read([value] if asked is None else [value, asked])
     values = np.ascontiguousarray(data[:, 0])
@@ -206,9 +202,7 @@ def _sampling(
         return step, float(times[0])
     named = bool(table.names) and is_time_name(table.names[clock])
     if named and abs(step - dt) > 1e-3 * dt:
-        raise InputError(
-            f"{path.name}: the time column has steps of {step:g} but 'dt' is {dt:g}; give only one."
-        )
+        raise InputError(f"{path.name}: the time column has steps of {step:g} but 'dt' is {dt:g}; give only one.")
     return dt, float(times[0]) if named else 0.0
 
 
@@ -227,24 +221,19 @@ def _resolve(path: Path, table: Table, key: str | int, option: str) -> int:
             wanted = text if candidates is not plain else text.lower()
             found = [i for i, name in enumerate(candidates) if name == wanted]
             if len(found) > 1:
-                raise InputError(
-                    f"{path.name} has {len(found)} columns named {text!r}; give '{option}' as a number."
-                )
+                raise InputError(f"{path.name} has {len(found)} columns named {text!r}; give '{option}' as a number.")
             if found:
                 return found[0]
     if re.fullmatch(r"[+-]?\d+", text) and 1 <= int(text) <= table.n_columns:
         return int(text) - 1
     raise InputError(
-        f"{path.name} has no column {text!r} for '{option}' (--{option}); its columns are "
-        f"{', '.join(_labels(table))}."
+        f"{path.name} has no column {text!r} for '{option}' (--{option}); its columns are {', '.join(_labels(table))}."
     )
 
 
 def _labels(table: Table) -> list[str]:
     numbers = [str(i + 1) for i in range(table.n_columns)]
-    labels = (
-        [f"{i} '{name}'" for i, name in zip(numbers, table.names, strict=True)] if table.names else numbers
-    )
+    labels = [f"{i} '{name}'" for i, name in zip(numbers, table.names, strict=True)] if table.names else numbers
     return labels if len(labels) <= 20 else [*labels[:19], f"… {labels[-1]}"]
 
 

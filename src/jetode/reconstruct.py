@@ -1,4 +1,4 @@
-"""From a record to a model: the paper's workflow (Fig. pipeline), its preset and its verdict.
+"""From a record to a model: the joint fit of the regular closure, or the paper's workflow (Fig. pipeline).
 
 The only module that composes the stages.  ``METHODS`` maps a method's name to the function that runs it.
 """
@@ -6,12 +6,15 @@ The only module that composes the stages.  ``METHODS`` maps a method's name to t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from inspect import signature
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from jetode.closure import Closure
+from jetode.equilibria import equilibria
 from jetode.errors import InputError
 from jetode.field import Field
 from jetode.forecast import forecast_many
@@ -25,26 +28,122 @@ from jetode.identify import (
     embed,
     identify,
 )
+from jetode.joint import Budget, fit_joint
 from jetode.model import Model, RecordInfo, SplineInfo, Verdict
 from jetode.polynomials import FloatArray
+from jetode.regular import RegularClosure, regularise
 from jetode.selection import Candidate, Skill, select, skill
 from jetode.series import Series, require_complete, require_samples
+from jetode.verdict import gather
+from jetode.verdict import judge as judge_joint
 from jetode.weakform import Placement, Quadrature
 
 FEWEST_SAMPLES = 100
 ROLLOUT = 50.0  # oscillations
+REGULAR_MISFIT = 1e-3  # of N: up to here a closure obeys the crossing conditions of design.md §3
 BOUND = 3.0  # × the record's largest deviation from its middle
 
 
-def reconstruct(record: Series, method: str = "paper", **options: Any) -> Model:
+def reconstruct(record: Series | Sequence[Series], method: str | None = None, **options: Any) -> Model:
     """The differential equation of a record, as a :class:`jetode.model.Model`.
 
-    ``method="paper"`` takes the options of :func:`paper`.
+    ``method="joint"`` takes the options of :func:`joint`, ``method="paper"`` those of :func:`paper`; without a method
+    it is the paper's where the degrees of its closure are given, else the joint fit.
     """
+    if method is None:
+        method = "paper" if {"denominator_degree", "numerator_degree"} & options.keys() else "joint"
     if method not in METHODS:
         allowed = ", ".join(METHODS)
         raise InputError(f"The 'method' parameter must be one of {allowed}. Got {method!r} instead.")
+    known = signature(METHODS[method]).parameters
+    for name in options:
+        if name not in known:
+            raise InputError(f"The method {method!r} takes no option {name!r}. It takes {', '.join(known)}.")
     return METHODS[method](record, **options)
+
+
+def joint(
+    record: Series | Sequence[Series],
+    order: int = 3,
+    sigma: float | None = None,
+    max_seconds: float | None = None,
+    budget: Budget | None = None,
+    progress: Callable[[str], None] | None = None,
+    seed: int = 0,
+) -> Model:
+    """Regular closure by the joint fit of coefficients and path (design.md §4).
+
+    ``record``: one record or several of one system, NaN where samples are missing.  ``sigma``: std of the noise
+    (default: estimated, then refined).  ``max_seconds``: the fit ends by then with the best model so far;
+    ``budget`` does the same with a handle to cancel it.  ``progress`` is called with each stage's name.
+    """
+    records = (record,) if isinstance(record, Series) else tuple(record)
+    if not records or not all(isinstance(r, Series) for r in records):
+        raise InputError("The 'record' parameter must be a Series or a sequence of them.")
+    check_order(order)
+    for r in records:
+        require_samples(r, FEWEST_SAMPLES, "the 'joint' method")
+    if max_seconds is not None and not max_seconds > 0:
+        raise InputError(f"The 'max_seconds' parameter must be > 0. Got {max_seconds} instead.")
+    budget = budget or Budget(max_seconds)
+    fitted = fit_joint(records, int(order), sigma, budget, progress)
+    if fitted is None:
+        return _no_model(records[0], int(order))
+    if progress:
+        progress("checking the model")
+    evidence = gather(fitted, records, lambda: budget.spent)
+    model, regular = fitted.identified, fitted.identified.regular
+    path = fitted.paths[0]
+    states = np.concatenate([p.states for p in fitted.paths])
+    return Model(
+        method="joint",
+        order=int(order),
+        closure=regular.rational(),
+        noise_sigma=model.sigma * model.amplitude,
+        record=RecordInfo.of(records[0]),
+        verdict=judge_joint(evidence, fitted.prepared.clean),
+        spread=np.nanstd(states, axis=0),
+        end_state=path.end,
+        spline=SplineInfo.of(fitted.prepared.spline),
+        settings={"order": int(order), "sigma": sigma, "max_seconds": max_seconds, "seed": seed},
+        diagnostics={
+            "clean": fitted.prepared.clean,
+            "amplitude": model.amplitude,
+            "characteristic_time": model.time,
+            "evidence": evidence.to_json(),
+            "rivals": [{"delta_bic": r.delta_bic, "text": r.regular.text()} for r in fitted.rivals],
+            "equilibria": [
+                {
+                    "state": list(e.state),
+                    "eigenvalues": [[z.real, z.imag] for z in e.eigenvalues],
+                    "kind": e.kind,
+                }
+                for e in equilibria(regular)
+            ],
+        },
+        regular=regular,
+        coordinates="regular",
+        identified=model,
+        end=path.last,
+        records=records,
+        paths=fitted.paths,
+    )
+
+
+def _no_model(record: Series, order: int) -> Model:
+    """What is left when no candidate of the joint fit can even be started: the paper's closure, not trusted."""
+    stretch = record.longest_stretch()
+    rough = paper(stretch, order=order, denominator_degree=1, numerator_degree=2)
+    return replace(
+        rough,
+        verdict=Verdict(False, "No equation of the family could be fitted to this record."),
+    )
+
+
+def check_order(order: Any) -> None:
+    """Bad orders are refused in one sentence."""
+    if not isinstance(order, int | np.integer) or isinstance(order, bool) or order < 2:
+        raise InputError(f"The 'order' parameter must be an int ≥ 2. Got {order} instead.")
 
 
 def paper(
@@ -72,8 +171,9 @@ def paper(
     :func:`jetode.identify.embed`.  ``denominator`` (default: "global" on clean data, "pooled-samples" under
     noise), ``form``, ``windows``, ``placement`` …: see :class:`jetode.identify.PaperSettings`.
     """
-    if not isinstance(order, int | np.integer) or order < 2:
-        raise InputError(f"The 'order' parameter must be an int ≥ 2. Got {order} instead.")
+    check_order(order)
+    if not isinstance(record, Series):
+        raise InputError("The 'record' parameter must be one Series for method='paper'.")
     require_complete(record, "paper")
     require_samples(record, FEWEST_SAMPLES, "the 'paper' method")
     embedding = embed(record, int(order), spline_degree, smoothing, sigma)
@@ -91,16 +191,14 @@ def paper(
         seed=seed,
     )
     if denominator_degree is None or numerator_degree is None:
-        chosen = select(
-            embedding, record.values, base, denominator_degree, numerator_degree, half_width, exponent
-        )
+        chosen = select(embedding, record.values, base, denominator_degree, numerator_degree, half_width, exponent)
     else:
         identification = identify(embedding, base)
         chosen = Candidate(base, identification, skill(identification, embedding, record.values))
     return _model(record, embedding, chosen)
 
 
-METHODS: Mapping[str, Callable[..., Model]] = MappingProxyType({"paper": paper})
+METHODS: Mapping[str, Callable[..., Model]] = MappingProxyType({"joint": joint, "paper": paper})
 
 
 def _model(record: Series, embedding: Embedding, chosen: Candidate) -> Model:
@@ -115,8 +213,7 @@ def _model(record: Series, embedding: Embedding, chosen: Candidate) -> Model:
         spread=embedding.spread,
         end_state=_end_state(found, embedding),
         spline=SplineInfo.of(embedding.spline),
-        settings=asdict(chosen.settings)
-        | {"denominator_variables": list(chosen.settings.denominator_variables)},
+        settings=asdict(chosen.settings) | {"denominator_variables": list(chosen.settings.denominator_variables)},
         diagnostics={
             "clean": embedding.clean,
             "singular_values": found.singular_values.tolist(),
@@ -125,8 +222,15 @@ def _model(record: Series, embedding: Embedding, chosen: Candidate) -> Model:
             "valid_prediction_times": chosen.skill.vpt.tolist(),
             "horizon": chosen.skill.horizon,
         },
+        regular=_regular_form(found.closure, embedding),
         jets=embedding.jets[:, : embedding.order],
     )
+
+
+def _regular_form(closure: Closure, embedding: Embedding) -> RegularClosure | None:
+    """The pole-free form of a closure that obeys the crossing conditions as well as clean data allow."""
+    result = regularise(closure, embedding.spread)
+    return result.regular if result.misfit < REGULAR_MISFIT else None
 
 
 def judge(found: Identification, embedding: Embedding, achieved: Skill) -> Verdict:

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from .closure import Closure
-from .errors import InputError
-from .field import Field
-from .polynomials import (
+from jetode.closure import Closure
+from jetode.errors import InputError
+from jetode.field import Field
+from jetode.polynomials import (
     Exponents,
     FloatArray,
     Library,
@@ -92,6 +92,11 @@ class RegularClosure:
         row = add(embed(self.a, n), multiply(embed(self.D, n), hidden))
         return Field(n, (row, dict(self.P)))
 
+    @property
+    def lead(self) -> Exponents:
+        """D's leading monomial."""
+        return leading_monomial(self.D)
+
     def pole_factor(self) -> Polynomial | None:
         """D where it vanishes somewhere, None where it is a constant."""
         return None if all(not any(e) for e in self.D) else dict(self.D)
@@ -120,28 +125,39 @@ class RegularClosure:
             monomial: Polynomial = {(*e[:-1], 0): c}
             substituted.append(multiply(monomial, power(old_w, e[-1], n)))
         last_rate = add(embed(a, n), multiply(embed(self.D, n), hidden))
-        rates: list[Polynomial] = [
-            {tuple(int(j == i + 1) for j in range(n)): 1.0} for i in range(n - 2)
-        ] + [last_rate]
+        rates: list[Polynomial] = [{tuple(int(j == i + 1) for j in range(n)): 1.0} for i in range(n - 2)] + [last_rate]
         drift = [multiply(derivative(shift, i), rate) for i, rate in enumerate(rates)]
         return RegularClosure(a, dict(self.D), add(*substituted, *drift), n)
 
-    def canonical(self, tolerance: float = 1e-13) -> RegularClosure:
-        """D's leading coefficient 1, and no term of ``a`` divisible by D's leading monomial."""
+    def gauge(self) -> tuple[float, Polynomial]:
+        """(α, g) with which w̃ = α w + g(u) is the hidden coordinate of the canonical form."""
         lead = leading_monomial(self.D)
-        out = self.with_hidden_scaled(self.D[lead])
+        alpha = self.D[lead]
+        monic = scale(self.D, 1.0 / alpha)
         quotient: Polynomial = {}
-        rest = dict(out.a)
+        rest = dict(self.a)
         while divisible := [e for e in rest if all(i >= j for i, j in zip(e, lead, strict=True))]:
             top = leading_monomial({e: rest[e] for e in divisible})
             factor = {tuple(i - j for i, j in zip(top, lead, strict=True)): rest[top]}
             quotient = add(quotient, factor)
-            rest = add(rest, scale(multiply(out.D, factor), -1.0))
+            rest = add(rest, scale(multiply(monic, factor), -1.0))
             rest.pop(top, None)
-        if quotient:
-            out = out.with_hidden_shifted(quotient)
-        largest = max((abs(c) for c in (*out.a.values(), *out.P.values())), default=0.0)
-        clean = [{e: c for e, c in p.items() if abs(c) > tolerance * largest} for p in (out.a, out.P)]
+        return alpha, quotient
+
+    def canonical(self, tolerance: float = 1e-13) -> RegularClosure:
+        """D's leading coefficient 1, and no term of ``a`` divisible by D's leading monomial.
+
+        Terms of ``a`` and P that cancel to less than ``tolerance`` of the largest are dropped.
+        """
+        alpha, g = self.gauge()
+        out = self.with_hidden_scaled(alpha)
+        if not g:
+            return out
+        out = out.with_hidden_shifted(g)
+        lead = leading_monomial(out.D)
+        reduced = {e: c for e, c in out.a.items() if any(i < j for i, j in zip(e, lead, strict=True))}
+        largest = max((abs(c) for c in (*reduced.values(), *out.P.values())), default=0.0)
+        clean = [{e: c for e, c in p.items() if abs(c) > tolerance * largest} for p in (reduced, out.P)]
         return RegularClosure(clean[0], dict(out.D), clean[1], self.order)
 
     def in_units(self, amplitude: float, time: float) -> RegularClosure:
@@ -174,9 +190,7 @@ class RegularClosure:
         ]
         for e, c in self.P.items():
             monomial: Polynomial = {(*e[:-1], 0): c}
-            parts.append(
-                multiply(monomial, multiply(power(big_d, degree - e[-1], n), power(above, e[-1], n)))
-            )
+            parts.append(multiply(monomial, multiply(power(big_d, degree - e[-1], n), power(above, e[-1], n))))
         return Closure(add(*parts), power(big_d, degree - 1, n), n)
 
     # -- writing down ---------------------------------------------------------------------------------
@@ -239,7 +253,7 @@ class Regularisation:
     reason: str
 
 
-def regularise(closure: Closure, scales: Sequence[float] | None = None) -> Regularisation:
+def regularise(closure: Closure, scales: Sequence[float] | FloatArray | None = None) -> Regularisation:
     """Regular form of D u_{n−1}' = N where D is constant or affine in u0 … u_{n−2}.
 
     On D = 0 a regular form demands N = D'·(u_{n−1} − a) + P₂ (u_{n−1} − a)², which is linear in ``a`` when P₂ (the
@@ -260,8 +274,6 @@ def regularise(closure: Closure, scales: Sequence[float] | None = None) -> Regul
     norm = big_d[lead]
     big_d = scale(big_d, 1.0 / norm)
     numerator = scale(numerator, 1.0 / (norm * factors[-1]))
-    if max((e[-1] for e in numerator), default=0) > 2:
-        return Regularisation(None, np.inf, "the numerator is of degree 3 or more in the highest derivative")
     # In scaled coordinates the chain reads ũ_i' = (s_{i+1}/s_i) ũ_{i+1}, and D ũ_{n−1}' = N / s_{n−1}.
     rates = [factors[i + 1] / factors[i] for i in range(n - 1)]
     if sum(lead) == 0:
@@ -316,13 +328,11 @@ def _solve_polynomials(columns: list[Polynomial], target: Polynomial) -> tuple[F
     rhs = np.zeros(len(support))
     for e, c in target.items():
         rhs[place[e]] = c
-    solution = np.linalg.lstsq(matrix, rhs, rcond=1e-12)[0]
+    solution: FloatArray = np.asarray(np.linalg.lstsq(matrix, rhs, rcond=1e-12)[0], dtype=np.float64)
     return solution, float(np.linalg.norm(matrix @ solution - rhs))
 
 
-def _collapse(
-    numerator: Polynomial, big_d: Polynomial, lead: Exponents, rates: Sequence[float], n: int
-) -> Polynomial:
+def _collapse(numerator: Polynomial, big_d: Polynomial, lead: Exponents, rates: Sequence[float], n: int) -> Polynomial:
     """``a`` on the pole from N|_{D=0} = D'|_{D=0} (u_{n−1} − a), fitted over polynomials free of the lead."""
     degree = max(sum(e) for e in numerator)
     others = [i for i in range(n - 1) if i != lead.index(1)]
@@ -354,7 +364,7 @@ def _match(
                 exponents.append((*e[:-1], m))
                 columns.append(column)
     target = add(numerator, scale(known, -1.0))
-    solution, residual = _solve_polynomials(columns, target)
+    solution, residual = _solve_polynomials(columns, target)  # terms no column has, such as u_{n−1}³, stay in it
     size = float(np.linalg.norm(list(numerator.values())))
     big_p = Library(tuple(exponents), n).polynomial(solution)
     return RegularClosure(a, big_d, big_p, n), residual / size

@@ -26,9 +26,7 @@ def valid_prediction_time(
     measured = np.asarray(truth, dtype=np.float64)
     given = np.asarray(predicted, dtype=np.float64)
     if measured.ndim != 1 or given.ndim != 1 or measured.size < 2:
-        raise InputError(
-            "The 'predicted' and 'truth' parameters must be one-dimensional, 'truth' with ≥ 2 samples."
-        )
+        raise InputError("The 'predicted' and 'truth' parameters must be one-dimensional, 'truth' with ≥ 2 samples.")
     if not dt > 0:
         raise InputError(f"The 'dt' parameter must be > 0. Got {dt} instead.")
     if not threshold > 0:

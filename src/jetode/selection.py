@@ -72,8 +72,7 @@ def skill(
         max_steps=STEPS_PER_SAMPLE * steps,
     )
     vpt = [
-        valid_prediction_time(f.values, values[i : i + steps + 1], dt)
-        for f, i in zip(forecasts, starts, strict=True)
+        valid_prediction_time(f.values, values[i : i + steps + 1], dt) for f, i in zip(forecasts, starts, strict=True)
     ]
     return Skill(starts, tuple(forecasts), np.array(vpt), steps * dt)
 

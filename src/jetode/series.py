@@ -96,16 +96,12 @@ class Series:
         try:
             values = series.to_numpy(dtype=np.float64, na_value=np.nan)
         except (TypeError, ValueError):
-            raise InputError(
-                f"The pandas Series must hold numbers. Got dtype {series.dtype} instead."
-            ) from None
+            raise InputError(f"The pandas Series must hold numbers. Got dtype {series.dtype} instead.") from None
         name = "" if series.name is None else str(series.name)
         index = series.index
         if dt is not None or isinstance(index, pd.RangeIndex):
             if dt is None:
-                raise InputError(
-                    "The pandas Series has no time in its index; give the sampling interval as 'dt'."
-                )
+                raise InputError("The pandas Series has no time in its index; give the sampling interval as 'dt'.")
             return cls(values, dt, name=name, unit=unit, time_unit=time_unit)
         if isinstance(index, pd.DatetimeIndex | pd.TimedeltaIndex | pd.PeriodIndex):
             if index.hasnans:
@@ -116,9 +112,7 @@ class Series:
         try:
             times = index.to_numpy(dtype=np.float64)
         except (TypeError, ValueError):
-            raise InputError(
-                f"The pandas index must hold times. Got dtype {index.dtype} instead; give 'dt'."
-            ) from None
+            raise InputError(f"The pandas index must hold times. Got dtype {index.dtype} instead; give 'dt'.") from None
         step = uniform_step(times)
         return cls(values, step, t0=float(times[0]), name=name, unit=unit, time_unit=time_unit)
 
@@ -156,9 +150,7 @@ def uniform_step(times: FloatArray, place: Callable[[int], str] = "sample {}".fo
     """The step of a uniform increasing time axis; otherwise an error that names the first bad ``place``."""
     bad = np.flatnonzero(~np.isfinite(times))
     if bad.size:
-        raise InputError(
-            f"The time at {place(int(bad[0]))} is not a finite number; every sample needs its time."
-        )
+        raise InputError(f"The time at {place(int(bad[0]))} is not a finite number; every sample needs its time.")
     if times.size < 2:
         raise InputError(f"A record needs at least {MINIMUM_SAMPLES} samples. Got {times.size} instead.")
     steps = np.diff(times)
@@ -209,9 +201,7 @@ def _checked_values(values: Any) -> FloatArray:
     except (TypeError, ValueError):
         raise InputError("The 'values' of a Series must be numbers; other content was found.") from None
     if array.ndim != 1:
-        raise InputError(
-            f"The 'values' of a Series must be a single channel. Got the shape {array.shape} instead."
-        )
+        raise InputError(f"The 'values' of a Series must be a single channel. Got the shape {array.shape} instead.")
     if array.size < MINIMUM_SAMPLES:
         raise InputError(f"A record needs at least {MINIMUM_SAMPLES} samples. Got {array.size} instead.")
     infinite = np.flatnonzero(np.isinf(array))
@@ -219,14 +209,10 @@ def _checked_values(values: Any) -> FloatArray:
         raise InputError(f"Sample {infinite[0]} of the record is infinite; samples must be finite numbers.")
     present = array[~np.isnan(array)]
     if present.size < MINIMUM_SAMPLES:
-        raise InputError(
-            f"A record needs at least {MINIMUM_SAMPLES} samples not missing. Got {present.size} instead."
-        )
+        raise InputError(f"A record needs at least {MINIMUM_SAMPLES} samples not missing. Got {present.size} instead.")
     size = float(np.abs(present).max())
     if size > LARGEST or (present.max() > present.min() and np.ptp(present) < 1.0 / LARGEST):
-        raise InputError(
-            f"The record's values are of the order {size:.0e}; use a unit in which they are near 1."
-        )
+        raise InputError(f"The record's values are of the order {size:.0e}; use a unit in which they are near 1.")
     if present.max() == present.min():
         raise InputError(
             f"The record is constant ({present[0]:g} at every sample); there are no dynamics in it. "

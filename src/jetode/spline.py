@@ -107,9 +107,7 @@ def smooth(
     if n < degree + 1:
         raise InputError(f"A spline of degree {degree} needs at least {degree + 1} samples. Got {n} instead.")
     if rule == "weight" and (weight is None or not weight >= 0.0):
-        raise InputError(
-            f"The 'weight' parameter must be a number ≥ 0 when rule='weight'. Got {weight} instead."
-        )
+        raise InputError(f"The 'weight' parameter must be a number ≥ 0 when rule='weight'. Got {weight} instead.")
     unit = dt**degree
     problem = _Problem(y, degree)
     fit: _Fit | None
@@ -126,9 +124,7 @@ def smooth(
         coefficients = interpolation_coefficients(y, not_a_knot_knots(n, degree), degree, stencil)
         return SmoothingSpline(coefficients, n, dt, degree, 1, rule, 0.0, float(n), 0.0)
     used = exp(fit.log_weight) * unit
-    return SmoothingSpline(
-        fit.coefficients, n, dt, degree, fit.spacing, rule, used, problem.dof(fit), fit.rss
-    )
+    return SmoothingSpline(fit.coefficients, n, dt, degree, fit.spacing, rule, used, problem.dof(fit), fit.rss)
 
 
 # -- choosing λ ----------------------------------------------------------------------------------------
@@ -269,9 +265,7 @@ def _elements(n: int, degree: int, spacing: int) -> tuple[FloatArray, FloatArray
     # Gauss–Legendre with m nodes is exact for the product of two polynomials of degree m − 1
     nodes, weights = np.polynomial.legendre.leggauss(m)
     knots = np.arange(-degree, degree + 2, dtype=float)
-    scratch = np.array(
-        [evaluate_spline((nodes + 1) / 2, knots, row, degree, m) for row in np.eye(degree + 1)]
-    )
+    scratch = np.array([evaluate_spline((nodes + 1) / 2, knots, row, degree, m) for row in np.eye(degree + 1)])
     penalty = (scratch * weights / 2) @ scratch.T / float(spacing) ** degree
     return gram, np.stack([penalty, penalty])
 
@@ -292,9 +286,7 @@ def _project(y: FloatArray, spacing: int, values: FloatArray) -> FloatArray:
 
 
 @njit(cache=True)
-def _residual(
-    y: FloatArray, coefficients: FloatArray, spacing: int, values: FloatArray
-) -> tuple[FloatArray, float]:
+def _residual(y: FloatArray, coefficients: FloatArray, spacing: int, values: FloatArray) -> tuple[FloatArray, float]:
     """Bᵀr and rᵀr for the residual r = y − Bc."""
     n = y.shape[0]
     n_functions = values.shape[1]
@@ -391,9 +383,7 @@ def _solve(rhs: FloatArray, factor: FloatArray, start: int, stop: int) -> FloatA
 
 
 @njit(cache=True)
-def _trace(
-    gram: FloatArray, n_intervals: int, transient: int, factor: FloatArray, start: int, stop: int
-) -> float:
+def _trace(gram: FloatArray, n_intervals: int, transient: int, factor: FloatArray, start: int, stop: int) -> float:
     """tr(A⁻¹G): the band of A⁻¹ row by row from the last, until it settles where the factor is constant."""
     p = gram.shape[1] - 1
     size = n_intervals + p

@@ -51,9 +51,7 @@ def surrogate_test(
 ) -> SurrogateTest:
     """Rank of the record among ``n_surrogates`` (``rng``: default seed 0)."""
     if statistic not in STATISTICS:
-        raise InputError(
-            f"The 'statistic' parameter must be one of {', '.join(STATISTICS)}. Got {statistic!r}."
-        )
+        raise InputError(f"The 'statistic' parameter must be one of {', '.join(STATISTICS)}. Got {statistic!r}.")
     if n_surrogates < 19:
         raise InputError(f"The 'n_surrogates' parameter must be an int ≥ 19. Got {n_surrogates} instead.")
     x = np.array(values, dtype=np.float64)

@@ -161,9 +161,7 @@ class _Systems(Mapping[str, System]):
 
     def __getitem__(self, name: str) -> System:
         if name not in self._systems:
-            raise InputError(
-                f"The 'system' parameter must be one of {', '.join(self)}. Got {name!r} instead."
-            )
+            raise InputError(f"The 'system' parameter must be one of {', '.join(self)}. Got {name!r} instead.")
         return self._systems[name]
 
     def __contains__(self, name: object) -> bool:
@@ -176,9 +174,7 @@ class _Systems(Mapping[str, System]):
         return len(self._systems)
 
 
-def _system(
-    name: str, title: str, parameters: str, equations: str, initial: str, known: dict[str, float]
-) -> System:
+def _system(name: str, title: str, parameters: str, equations: str, initial: str, known: dict[str, float]) -> System:
     """One row of the table: ``"sigma=10 rho=28"``, ``"x: sigma*(y - x); …"``, ``"1 0 0"``."""
     named = dict(item.split("=") for item in parameters.split())
     lines = [line.split(":") for line in equations.split(";")]

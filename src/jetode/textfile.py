@@ -98,9 +98,7 @@ class TextTable:
                         )
                     start = start or date
                     if (start.tzinfo is None) != (date.tzinfo is None):
-                        raise InputError(
-                            f"{self.path.name} line {line}: only some of the times have a time zone."
-                        )
+                        raise InputError(f"{self.path.name} line {line}: only some of the times have a time zone.")
                     number = (date - start).total_seconds()
                 cells.append(number)
         return np.array(cells, dtype=np.float64).reshape(-1, len(columns))

@@ -1,0 +1,86 @@
+"""Where a regular closure stands still: equilibria with their eigenvalues, part of every identified model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from jetode.polynomials import Polynomial, add, evaluate, multiply, power, scale
+from jetode.regular import RegularClosure
+
+REAL = 1e-7  # imaginary part, relative to the root's size, below which a double root counts as real
+
+
+@dataclass(frozen=True)
+class Equilibrium:
+    """A state (u0, 0, …, 0, w) with zero rate and the eigenvalues of the Jacobian there."""
+
+    state: tuple[float, ...]
+    eigenvalues: tuple[complex, ...]
+
+    @property
+    def kind(self) -> str:
+        """Stable, unstable or saddle, with "focus" where it turns."""
+        real = np.real(self.eigenvalues)
+        turning = " focus" if np.any(np.abs(np.imag(self.eigenvalues)) > 0) else " node"
+        if np.all(real < 0):
+            return "stable" + turning
+        if np.all(real > 0):
+            return "unstable" + turning
+        return "saddle" + (" focus" if turning == " focus" else "")
+
+
+def _univariate(polynomial: Polynomial) -> Polynomial:
+    """Terms in u0 alone, as a polynomial of one variable."""
+    return {(e[0],): c for e, c in polynomial.items() if not any(e[1:])}
+
+
+def _roots(polynomial: Polynomial) -> list[float]:
+    """Real roots of a polynomial of one variable, each once."""
+    coefficients = np.zeros(max((e[0] for e in polynomial), default=0) + 1)
+    for e, c in polynomial.items():
+        coefficients[e[0]] = c
+    roots = np.roots(coefficients[::-1])
+    real = np.sort(roots[np.abs(roots.imag) < REAL * (1.0 + np.abs(roots))].real)
+    out: list[float] = []
+    for root in real:
+        if not out or abs(root - out[-1]) > REAL * (1.0 + abs(root)):
+            out.append(float(root))
+    return out
+
+
+def equilibria(regular: RegularClosure) -> tuple[Equilibrium, ...]:
+    """All real equilibria.
+
+    On u1 = … = 0 they obey a + D w = 0 and P = 0: off the pole D^m P(u0, −a/D) = 0, one polynomial in u0; on it,
+    where ``a`` vanishes too, P(u0, w) = 0 for w.
+    """
+    a, big_d = _univariate(regular.a), _univariate(regular.D)
+    degree = max((e[-1] for e in regular.P), default=0)
+    resting = {(e[0], e[-1]): c for e, c in regular.P.items() if not any(e[1:-1])}
+    size = max((abs(c) for c in big_d.values()), default=0.0)
+    total: Polynomial = {}
+    for e, c in resting.items():
+        term = multiply({(e[0],): c}, power(scale(a, -1.0), e[1], 1))
+        total = add(total, multiply(term, power(big_d, degree - e[1], 1)))
+    points: list[tuple[float, float]] = []
+    for root in _roots(total):
+        at = np.array([root])
+        denominator = float(evaluate(big_d, at))
+        if abs(denominator) > REAL * size * (1.0 + abs(root)):
+            points.append((root, -float(evaluate(a, at)) / denominator))
+    for pole in _roots(big_d):
+        if not a or abs(float(evaluate(a, np.array([pole])))) < REAL * max(abs(c) for c in a.values()):
+            along: Polynomial = {}
+            for e, c in resting.items():
+                along = add(along, {(e[1],): c * pole ** e[0]})
+            points += [(pole, w) for w in _roots(along)]
+    field = regular.field
+    found = []
+    for u0, w in sorted(points):
+        state = np.zeros(regular.order)
+        state[0], state[-1] = u0, w
+        eigenvalues = np.linalg.eigvals(field.jacobian(state))
+        found.append(Equilibrium(tuple(state.tolist()), tuple(complex(z) for z in eigenvalues)))
+    return tuple(found)

@@ -1,0 +1,181 @@
+"""The joint fit (design.md §4): coefficients and path together, from records to an identified closure.
+
+search (forms, terms) → polish on the whole record at the noise's own level → noise refined → uncertainties.
+"""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from jetode.annealing import Schedule, anneal
+from jetode.elimination import quadratic_model
+from jetode.forms import is_denominator, regular_of
+from jetode.gaussnewton import Data, Fit, Linearisation
+from jetode.polynomials import FloatArray
+from jetode.prepare import SMALLEST_SIGMA, Prepared, prepare
+from jetode.regular import RegularClosure
+from jetode.search import SEARCH_SIGMA, Candidate, Found, search
+from jetode.series import Series
+from jetode.states import Identified, StateFit, describe, estimate_path, final_q, path_states
+
+SIGMA_STEP = 30.0  # factor by which the trusted noise level falls from one polish to the next
+POLISH_ITERATIONS = 14
+
+
+class Budget:
+    """A time limit and a way to stop early: the fit then ends with the best model so far."""
+
+    def __init__(self, max_seconds: float | None = None) -> None:
+        self._end = None if max_seconds is None else clock.monotonic() + max_seconds
+        self._cancelled = False
+
+    def cancel(self) -> None:
+        """Stop at the next iteration."""
+        self._cancelled = True
+
+    @property
+    def spent(self) -> bool:
+        """Whether the fit must end."""
+        return self._cancelled or (self._end is not None and clock.monotonic() >= self._end)
+
+
+@dataclass(frozen=True)
+class Rival:
+    """A competing candidate: its closure (dimensionless, canonical) and how much worse its BIC is."""
+
+    regular: RegularClosure
+    delta_bic: float
+
+
+@dataclass(frozen=True)
+class JointFit:
+    """What the joint fit found, in all the detail the model and its verdict need.
+
+    ``chi2`` is the cost per sample at the noise level estimated *before* the fit; ``margin`` the smallest change of
+    BIC over adding or removing one term; ``noise_ratio`` the refined noise over the estimated one.
+    """
+
+    identified: Identified
+    prepared: Prepared
+    data: Data
+    fit: Fit
+    paths: tuple[StateFit, ...]
+    rivals: tuple[Rival, ...]
+    chi2: float
+    noise_ratio: float
+    margin: float
+    complete: bool
+    stages: tuple[str, ...] = field(default=())
+
+
+def polish(prepared: Prepared, terms_fit: Fit, sigma: float, interrupt: Callable[[], bool]) -> tuple[Data, Fit]:
+    """Carry a selected fit to all samples at noise level ``sigma`` and to its final continuity."""
+    level = max(sigma, SEARCH_SIGMA)
+    model = Identified(terms_fit.terms, prepared.amplitude, prepared.time, level, np.zeros((0, 0)))
+    data, path = estimate_path(model, prepared, interrupt)
+    fit = replace(path, terms=terms_fit.terms)
+    while True:
+        last = final_q(level)
+        fit = anneal(data, fit.terms, fit.states, Schedule((30.0 * last, last), POLISH_ITERATIONS), interrupt)
+        if level <= sigma or interrupt():
+            return data, fit
+        level = max(sigma, level / SIGMA_STEP)
+        finer = prepared.data(level)
+        nodes = path_states(fit, data)[finer.layout.first]
+        data, fit = finer, replace(fit, states=nodes)
+
+
+def refine_sigma(data: Data, fit: Fit, sigma: float) -> float:
+    """Noise level from the residuals, corrected for the coefficients and the path's degrees of freedom."""
+    used = float(fit.terms.free.sum()) + 2.0 * fit.terms.dimension
+    return sigma * float(np.sqrt(fit.misfit / max(data.n_samples - used, 1.0)))
+
+
+def covariance_of(data: Data, fit: Fit) -> FloatArray:
+    """Gauss–Newton covariance of the free coefficients at a fit."""
+    linear = Linearisation(data, fit.terms)
+    linear.at(fit.states, fit.terms.coefficients)
+    return linear.eliminate(fit.q, 0.0).coefficient_covariance()
+
+
+def term_margin(found: Found, best: Candidate) -> float:
+    """Smallest predicted rise of BIC over adding or removing one term of the best candidate's form."""
+    assert best.fit is not None
+    full = best.form.terms(regular_of(best.fit.terms))
+    mine = {(int(r), e) for r, e in zip(best.fit.terms.rows, best.fit.terms.exponents, strict=True)}
+    present = np.array([(int(r), e) in mine for r, e in zip(full.rows, full.exponents, strict=True)])
+    model = quadratic_model(found.data, full, best.fit, present)
+    keep = present[full.free]
+    protected = is_denominator(full)[full.free]
+    base = model.restricted_cost(keep)
+    out = [rise - found.price for rise, _ in model.ranked_removals(keep, protected)[:1]]
+    for j in np.flatnonzero(~keep):
+        trial = keep.copy()
+        trial[j] = True
+        out.append(model.restricted_cost(trial) + found.price - base)
+    return float(min(out, default=np.inf))
+
+
+def fit_joint(
+    records: Sequence[Series],
+    order: int = 3,
+    sigma: float | None = None,
+    budget: Budget | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> JointFit | None:
+    """The whole fit; None where no candidate could be fitted at all."""
+    budget = budget or Budget()
+    say = progress or (lambda _: None)
+
+    def interrupt() -> bool:
+        return budget.spent
+
+    say("smoothing the record")
+    prepared = prepare(records, order, sigma)
+    found = search(prepared, order, interrupt, say)
+    best = next((c for c in found.candidates if c.fit is not None and np.isfinite(c.cost)), None)
+    if best is None or best.fit is None:
+        return None
+    say("polishing coefficients and path")
+    level = prepared.sigma
+    data, fit = polish(prepared, best.fit, level, interrupt)
+    chi2 = fit.cost / data.n_samples
+    refined = level
+    if sigma is None:
+        for _ in range(6):
+            refined = max(refine_sigma(data, fit, level), SMALLEST_SIGMA)
+            if interrupt() or abs(refined / level - 1.0) < 0.02 or not np.isfinite(refined):
+                break
+            level = max(refined, level / SIGMA_STEP)
+            data = prepared.data(level)
+            nodes = path_states(fit, data)[data.layout.first]
+            fit = anneal(
+                data,
+                fit.terms,
+                nodes,
+                Schedule((10.0 * final_q(level), final_q(level)), POLISH_ITERATIONS),
+                interrupt,
+            )
+    identified = Identified(fit.terms, prepared.amplitude, prepared.time, level, covariance_of(data, fit))
+    paths = describe(identified, prepared, data, fit, [r.n for r in records])
+    rivals = tuple(
+        Rival(regular_of(c.fit.terms).canonical(), c.bic - best.bic)
+        for c in found.candidates
+        if c.fit is not None and c is not best
+    )
+    return JointFit(
+        identified,
+        prepared,
+        data,
+        fit,
+        tuple(paths),
+        rivals,
+        chi2,
+        level / prepared.sigma,
+        term_margin(found, best),
+        not budget.spent,
+    )

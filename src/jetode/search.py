@@ -1,0 +1,218 @@
+"""Which regular closure fits (design.md §4): scan of poles, cooling with the pole held, elimination, BIC.
+
+Every candidate is a form with a guess of D.  They are screened on a stretch of the record, the best are carried on
+to all of it, their terms eliminated, and compared by BIC at one small q.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from jetode.annealing import Schedule, anneal
+from jetode.elimination import Selection, eliminate
+from jetode.forms import (
+    POLE_HOLD,
+    RIDGE,
+    Form,
+    affine_pole,
+    is_denominator,
+    pole_free,
+    regular_of,
+    smooth_hidden,
+    start_form,
+)
+from jetode.gaussnewton import Data, Fit
+from jetode.polynomials import FloatArray, Polynomial, evaluate
+from jetode.prepare import STEP, Prepared
+from jetode.regular import RegularClosure
+
+SCREEN_LENGTH = 100.0  # tc
+SEARCH_LENGTH = 360.0  # tc: forms and terms are searched on this much of a long record
+SCREEN = Schedule((1.0, 0.3, 0.1, 0.04, 0.015), 3)
+RESCREEN = Schedule((0.03, 0.015, 0.008, 0.004), 4)
+COOL = Schedule((0.3, 0.1, 0.05, 0.025, 0.012, 0.006, 0.003, 0.001), 4)
+REHEATS = (
+    Schedule(tuple(float(q) for q in np.geomspace(0.3, 1e-3, 10)), 8),
+    Schedule(tuple(float(q) for q in np.geomspace(1.0, 1e-3, 16)), 8),
+)
+RESCREENED = 6  # candidates kept after the first look
+CARRIED = 3  # candidates carried on to the whole search stretch
+CARRY_REACH = 5.0  # terms' worth of cost by which a candidate may trail after screening
+SELECT_REACH = 10.0  # and after cooling, before elimination
+SEARCH_STEP = 0.1  # tc: the search integrates coarsely where the noise hides it
+COARSE_SIGMA = 0.03
+POLES = 11  # candidate poles along one direction
+SEARCH_SIGMA = 0.01  # of std: the search never trusts the samples more than this (integrator, loose start)
+SUSPICIOUS = 1.04  # cost per sample above which a fit is reheated
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A form, a guess of its D (over u0 … u_{n−2}), and, once fitted, the fit and its score."""
+
+    form: Form
+    denominator: Polynomial
+    fit: Fit | None = None
+    bic: float = np.inf
+
+    @property
+    def cost(self) -> float:
+        """Cost of the fit (inf where there is none)."""
+        return np.inf if self.fit is None else self.fit.cost
+
+
+@dataclass(frozen=True)
+class Found:
+    """The search's result: competing candidates by BIC, best first, and the problem they were compared on."""
+
+    candidates: tuple[Candidate, ...]
+    data: Data
+    price: float
+
+
+Interrupt = Callable[[], bool]
+Progress = Callable[[str], None]
+
+
+def term_price(n_samples: int, n_terms: int) -> float:
+    """Extended BIC: log n for the coefficient and 2·½·log of the terms it could have been."""
+    return float(np.log(n_samples) + np.log(n_terms))
+
+
+def pole_quantiles(values: FloatArray, count: int) -> FloatArray:
+    """Candidate poles: quantiles of the coordinate, so that the record comes near each of them."""
+    return np.quantile(values, np.linspace(0.02, 0.98, count))
+
+
+def u0_poles(prepared: Prepared, order: int, degree: int) -> list[Candidate]:
+    """D = u0 − p for candidate poles p."""
+    form = affine_pole(order, 0, (), 2, degree)
+    unit = (1,) + (0,) * (order - 2)
+    zero = (0,) * (order - 1)
+    return [Candidate(form, {unit: 1.0, zero: -float(p)}) for p in pole_quantiles(prepared.jets.u[:, 0], POLES)]
+
+
+def without_pole(order: int, degree: int) -> Candidate:
+    """D = 1."""
+    return Candidate(pole_free(order, degree), {(0,) * (order - 1): 1.0})
+
+
+def screen(prepared: Prepared, sigma: float, candidates: Iterable[Candidate], interrupt: Interrupt) -> list[Candidate]:
+    """Fit every candidate on a stretch with its D fixed, the better ones further with D held; best first."""
+    samples = min(prepared.y.size, round(SCREEN_LENGTH / prepared.jets.spacing))
+    data = prepared.data(sigma, samples, step=1.5 * STEP)
+    jets = prepared.jets.head(samples)
+    looked: list[Candidate] = []
+    for candidate in candidates:
+        if interrupt():
+            break
+        start = start_form(jets, candidate.form, candidate.denominator)
+        terms = replace(start.terms, free=start.terms.free & ~is_denominator(start.terms))
+        fit = anneal(data, terms, start.states[data.layout.first], SCREEN, interrupt)
+        looked.append(replace(candidate, fit=fit))
+    looked.sort(key=lambda c: c.cost)
+    out = []
+    for candidate in looked[:RESCREENED]:
+        if candidate.fit is None or not np.isfinite(candidate.cost):
+            continue
+        regular = regular_of(candidate.fit.terms)
+        held = candidate.form.terms(regular, POLE_HOLD if candidate.form.has_pole else 0.0)
+        fit = anneal(data, held, candidate.fit.states, RESCREEN, interrupt)
+        out.append(replace(candidate, fit=fit))
+    return _distinct(sorted(out, key=lambda c: c.cost))
+
+
+def _distinct(ranked: list[Candidate]) -> list[Candidate]:
+    """Drop candidates that have come to the same place as a better one."""
+    out: list[Candidate] = []
+    for c in ranked:
+        if not any(c.form == o.form and abs(c.cost - o.cost) < 1e-3 * o.cost for o in out):
+            out.append(c)
+    return out
+
+
+def states_for(prepared: Prepared, regular: RegularClosure, data: Data) -> FloatArray:
+    """Node states from the smoothed jets, the hidden coordinate by the penalised solve."""
+    n = data.y.size
+    jets = prepared.jets.head(n)
+    lower = jets.u[:, : regular.order - 1]
+    big_d = evaluate(regular.D, lower)
+    top = jets.u[:, regular.order - 1] - evaluate(regular.a, lower)
+    w = top / big_d if regular.pole_factor() is None else smooth_hidden(jets, big_d, top)
+    return np.column_stack([lower, w])[data.layout.first]
+
+
+def carry(
+    prepared: Prepared, data: Data, candidates: list[Candidate], price: float, interrupt: Interrupt
+) -> list[Candidate]:
+    """Cool the screened candidates on ``data`` with D held; keep those that elimination could still make best."""
+    out = []
+    reach = candidates[0].cost + CARRY_REACH * price if candidates else 0.0
+    for candidate in candidates[:CARRIED]:
+        if interrupt() or candidate.fit is None or candidate.cost > reach:
+            break
+        regular = regular_of(candidate.fit.terms)
+        held = candidate.form.terms(regular, POLE_HOLD if candidate.form.has_pole else 0.0)
+        fit = anneal(data, held, states_for(prepared, regular, data), COOL, interrupt)
+        out.append(replace(candidate, fit=fit))
+    out = _distinct(sorted(out, key=lambda c: c.cost))
+    reach = out[0].cost + SELECT_REACH * price if out else 0.0
+    return [c for c in out if c.cost <= reach]
+
+
+def select_terms(data: Data, candidate: Candidate, price: float, interrupt: Interrupt) -> Candidate:
+    """Release D, reheat a suspicious fit, eliminate terms."""
+    assert candidate.fit is not None
+    count = len(candidate.fit.terms.exponents)
+    released = replace(candidate.fit.terms, mean=np.zeros(count), precision=np.full(count, RIDGE))
+    fit = replace(candidate.fit, terms=released)
+    fit = reheat(data, fit, interrupt)
+    selection: Selection = eliminate(data, fit.terms, fit, is_denominator(fit.terms), price, interrupt)
+    return replace(candidate, fit=selection.fit, bic=selection.bic)
+
+
+def reheat(data: Data, fit: Fit, interrupt: Interrupt) -> Fit:
+    """Cool a suspicious fit again, ever more slowly, while that makes it cheaper."""
+    for schedule in REHEATS:
+        if fit.cost <= SUSPICIOUS * data.n_samples or interrupt():
+            break
+        again = anneal(data, fit.terms, fit.states, schedule, interrupt)
+        fit = again if again.cost < fit.cost else fit
+    return fit
+
+
+def search(prepared: Prepared, order: int, interrupt: Interrupt, progress: Progress, degree: int = 2) -> Found:
+    """Scan, carry and select; the best candidates by BIC on the search stretch."""
+    sigma = max(prepared.sigma, SEARCH_SIGMA)
+    samples = min(prepared.y.size, round(SEARCH_LENGTH / prepared.jets.spacing))
+    data = prepared.data(sigma, samples, SEARCH_STEP if sigma > COARSE_SIGMA else STEP)
+    candidates = [without_pole(order, degree), *u0_poles(prepared, order, degree)]
+    price = term_price(data.n_samples, max(len(c.form.a) + len(c.form.big_p) for c in candidates))
+    progress(f"scanning {len(candidates)} candidate forms")
+    screened = screen(prepared, sigma, candidates, interrupt)
+    progress("fitting the best on the record")
+    carried = carry(prepared, data, screened, price, interrupt)
+    chosen: list[Candidate] = []
+    for candidate in carried:
+        progress(f"eliminating terms ({len(chosen) + 1} of {len(carried)})")
+        chosen.append(select_terms(data, candidate, price, interrupt))
+        if interrupt():
+            break
+    return Found(tuple(_different(sorted(chosen, key=lambda c: c.bic))), data, price)
+
+
+def _different(ranked: list[Candidate]) -> list[Candidate]:
+    """Drop candidates that elimination has brought to the terms of a better one."""
+    out: list[Candidate] = []
+    seen = set()
+    for c in ranked:
+        if c.fit is None:
+            continue
+        terms = frozenset(zip(c.fit.terms.rows.tolist(), c.fit.terms.exponents, strict=True))
+        if terms not in seen:
+            seen.add(terms)
+            out.append(c)
+    return out

@@ -1,0 +1,265 @@
+"""The path of a known regular closure through a record (design.md §4.7): smoothed states, the past-only state at
+any sample, and their uncertainty.  With the true equations given it is the oracle, the limit set by the noise.
+
+The fit is the joint fit's with the coefficients fixed.  A *past-only* state is the last state of the fit to the
+samples up to and including that one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from jetode.annealing import Schedule, anneal
+from jetode.errors import InputError
+from jetode.forms import regular_of
+from jetode.gaussnewton import Data, Fit, Linearisation
+from jetode.polynomials import FloatArray, derivative, evaluate
+from jetode.prepare import CLEAN_SIGMA, STEP, Prepared, prepare
+from jetode.regular import RegularClosure
+from jetode.search import states_for
+from jetode.series import Series
+from jetode.shooting import Terms
+from jetode.shooting_kernels import sample_states
+
+PAST_LENGTH = 150.0  # tc: how much of the past a past-only state is estimated from
+CLEAN_PAST_LENGTH = 40.0  # tc: and where the samples are nearly exact
+SHORTEST_PAST = 0.5  # tc
+JUMP_RATIO = 6e-4  # final q in units of the noise: jumps this small no longer feed the forecast
+
+
+def final_q(sigma: float) -> float:
+    """The continuity at which a fit is finished."""
+    return max(JUMP_RATIO * sigma, 1e-12)
+
+
+def path_schedule(sigma: float) -> Schedule:
+    """Cooling of a path whose equation is known, down to :func:`final_q`."""
+    levels = [1.0, 0.3, 0.1, 0.03, 0.01, 0.003]
+    last = final_q(sigma)
+    q = 0.001
+    while q > 2.0 * last:
+        levels.append(q)
+        q /= 10.0 if q < 1e-4 else 3.2
+    return Schedule((*levels, last), 6)
+
+
+@dataclass(frozen=True)
+class Identified:
+    """A regular closure as the fit sees it: dimensionless terms (w at unit spread), units, noise, and the
+    covariance of the free coefficients."""
+
+    terms: Terms
+    amplitude: float
+    time: float
+    sigma: float
+    covariance: FloatArray
+
+    @property
+    def scaled(self) -> RegularClosure:
+        """The closure in dimensionless coordinates."""
+        return regular_of(self.terms)
+
+    @property
+    def regular(self) -> RegularClosure:
+        """The closure in the record's units, in the canonical gauge."""
+        return self.scaled.in_units(self.amplitude, self.time).canonical()
+
+    def physical(self, states: FloatArray) -> FloatArray:
+        """Regular states (…, n) in the record's units and the canonical gauge."""
+        n = self.terms.dimension
+        units = self.amplitude / self.time ** np.arange(n - 1)
+        lower = states[..., :-1] * units
+        alpha, g = self.scaled.in_units(self.amplitude, self.time).gauge()
+        return np.concatenate([lower, (alpha * states[..., -1] + evaluate(g, lower))[..., None]], axis=-1)
+
+    def with_coefficients(self, free: FloatArray) -> Identified:
+        """The same closure with other values of the free coefficients."""
+        coefficients = self.terms.coefficients.copy()
+        coefficients[self.terms.free] = free
+        return replace(self, terms=self.terms.with_coefficients(coefficients))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; inverse of :meth:`from_json`."""
+        terms = self.terms
+        rows = zip(terms.rows, terms.exponents, terms.coefficients, terms.free, strict=True)
+        return {
+            "order": terms.dimension,
+            "amplitude": self.amplitude,
+            "time": self.time,
+            "sigma": self.sigma,
+            "terms": [
+                {"row": int(r), "powers": list(e), "coefficient": float(c), "free": bool(f)} for r, e, c, f in rows
+            ],
+            "covariance": self.covariance.tolist(),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Identified:
+        """Inverse of :meth:`to_json`."""
+        order = int(data["order"])
+        rows = data["terms"]
+        count = len(rows)
+        free = np.array([bool(t["free"]) for t in rows])
+        terms = Terms(
+            order,
+            order - 2,
+            np.array([int(t["row"]) for t in rows], np.int64),
+            tuple(tuple(int(k) for k in t["powers"]) for t in rows),
+            np.array([float(t["coefficient"]) for t in rows]),
+            free,
+            np.zeros(count),
+            np.zeros(count),
+        )
+        covariance = np.array(data["covariance"], dtype=float).reshape(int(free.sum()), int(free.sum()))
+        return cls(terms, float(data["amplitude"]), float(data["time"]), float(data["sigma"]), covariance)
+
+    def physical_jacobian(self, state: FloatArray) -> FloatArray:
+        """∂(physical state)/∂(dimensionless state) at one dimensionless state."""
+        n = self.terms.dimension
+        units = self.amplitude / self.time ** np.arange(n - 1)
+        alpha, g = self.scaled.in_units(self.amplitude, self.time).gauge()
+        out = np.zeros((n, n))
+        out[np.arange(n - 1), np.arange(n - 1)] = units
+        out[-1, -1] = alpha
+        for i in range(n - 1):
+            out[-1, i] = float(evaluate(derivative(g, i), state[:-1] * units)) * units[i]
+        return out
+
+
+@dataclass(frozen=True)
+class EndState:
+    """The dimensionless state at the last sample, its covariance, and that with the free coefficients."""
+
+    state: FloatArray
+    covariance: FloatArray
+    mixed: FloatArray
+
+
+@dataclass(frozen=True)
+class StateFit:
+    """A path: states at every sample of the record (NaN in long gaps), the last state and its covariance in the
+    record's units, the same dimensionless (``last``), residuals in units of the noise, cost per sample."""
+
+    states: FloatArray
+    end: FloatArray
+    end_covariance: FloatArray
+    last: EndState
+    residuals: FloatArray
+    chi2: float
+    converged: bool
+
+
+def identified_from(regular: RegularClosure, prepared: Prepared, sigma: float) -> Identified:
+    """A given closure in the units of a prepared record, all coefficients fixed, w at unit spread."""
+    scaled = regular.in_units(1.0 / prepared.amplitude, 1.0 / prepared.time)
+    data = prepared.data(max(sigma, 0.01))
+    spread = float(np.std(states_for(prepared, scaled, data)[:, -1]))
+    scaled = scaled.with_hidden_scaled(1.0 / spread)
+    n = regular.order
+    rows = [n - 2] * (len(scaled.a) + len(scaled.D)) + [n - 1] * len(scaled.P)
+    exponents = [(*e, 0) for e in scaled.a] + [(*e, 1) for e in scaled.D] + list(scaled.P)
+    values = [*scaled.a.values(), *scaled.D.values(), *scaled.P.values()]
+    count = len(rows)
+    terms = Terms(
+        n, n - 2, np.array(rows, np.int64), tuple(exponents), np.array(values), np.zeros(count, bool),
+        np.zeros(count), np.zeros(count),
+    )  # fmt: skip
+    return Identified(terms, prepared.amplitude, prepared.time, sigma, np.zeros((0, 0)))
+
+
+def estimate_path(
+    model: Identified, prepared: Prepared, interrupt: Callable[[], bool] | None = None
+) -> tuple[Data, Fit]:
+    """Fit the node states of a prepared record (scaled by the model's units), coefficients fixed."""
+    frozen = replace(model.terms, free=np.zeros_like(model.terms.free))
+    coarse = prepared.data(max(model.sigma, 0.02))
+    start = states_for(prepared, model.scaled, coarse)
+    schedule = path_schedule(model.sigma)
+    rough = Schedule(tuple(q for q in schedule.levels if q > 1e-3), schedule.iterations)
+    fit = anneal(coarse, frozen, start, rough, interrupt, rescale=False)
+    data = prepared.data(model.sigma, step=STEP)
+    nodes = _nodes_of(fit, coarse, data)
+    rest = Schedule(tuple(q for q in schedule.levels if q <= 1e-3), 10)
+    return data, anneal(data, fit.terms, nodes, rest, interrupt, rescale=False)
+
+
+def _nodes_of(fit: Fit, coarse: Data, fine: Data) -> FloatArray:
+    """Node states of one layout from those of another."""
+    if np.array_equal(coarse.layout.first, fine.layout.first):
+        return fit.states
+    return path_states(fit, coarse)[fine.layout.first]
+
+
+def path_states(fit: Fit, data: Data) -> FloatArray:
+    """Dimensionless states at every sample."""
+    out = np.empty((data.y.size, fit.terms.dimension))
+    sample_states(fit.states, fit.terms.coefficients, fit.terms.program(), data.layout, data.tableau, out)
+    return out
+
+
+def describe(model: Identified, prepared: Prepared, data: Data, fit: Fit, lengths: list[int]) -> list[StateFit]:
+    """One :class:`StateFit` per record, with end covariance from the linearised fit (coefficients as uncertain
+    as the model says)."""
+    linear = Linearisation(data, model.terms)
+    linear.at(fit.states, fit.terms.coefficients)
+    eliminated = linear.eliminate(fit.q, 0.0)
+    covariances, mixed = eliminated.state_covariance(model.covariance)
+    states = path_states(fit, data)
+    residual = np.where(data.weight > 0, (states[:, 0] - data.y) * np.sqrt(data.weight), np.nan)
+    physical = model.physical(states)
+    ends = np.flatnonzero(data.layout.spans == 0)
+    offsets = np.cumsum((0, *prepared.jets.lengths))
+    out = []
+    for record, length in enumerate(lengths):
+        full = np.full((length, model.terms.dimension), np.nan)
+        left = np.full(length, np.nan)
+        last = -1
+        for i, piece in enumerate(prepared.pieces):
+            if piece.record == record:
+                full[piece.start : piece.stop] = physical[offsets[i] : offsets[i + 1]]
+                left[piece.start : piece.stop] = residual[offsets[i] : offsets[i + 1]]
+                last = i
+        node = int(ends[last])
+        jacobian = model.physical_jacobian(fit.states[node])
+        out.append(
+            StateFit(
+                full,
+                model.physical(fit.states[node]),
+                jacobian @ covariances[node] @ jacobian.T,
+                EndState(fit.states[node], covariances[node], mixed[node]),
+                left,
+                fit.cost / max(data.n_samples, 1),
+                fit.converged and bool(np.isfinite(fit.cost)),
+            )
+        )
+    return out
+
+
+def fit_state(regular: RegularClosure, record: Series, sigma: float | None = None) -> StateFit:
+    """The path of ``regular`` through ``record``; ``sigma`` is the noise's std (default: estimated).
+
+    With the true closure this is the oracle of design.md §5.
+    """
+    if not isinstance(regular, RegularClosure):
+        raise InputError(
+            f"The 'regular_closure' parameter must be a RegularClosure. Got {type(regular).__name__} instead."
+        )
+    prepared = prepare([record], regular.order, sigma)
+    model = identified_from(regular, prepared, prepared.sigma)
+    data, fit = estimate_path(model, prepared)
+    return describe(model, prepared, data, fit, [record.n])[0]
+
+
+def past_state(model: Identified, record: Series, sample: int) -> StateFit:
+    """The state at ``sample`` from the samples up to it."""
+    length = PAST_LENGTH if model.sigma > CLEAN_SIGMA else CLEAN_PAST_LENGTH
+    window = round(length * model.time / record.dt)
+    stretch = record.slice(max(0, sample - window), sample + 1)
+    units = (model.amplitude, model.time)
+    prepared = prepare([stretch], model.terms.dimension, model.sigma * model.amplitude, units, SHORTEST_PAST)
+    data, fit = estimate_path(model, prepared)
+    return describe(model, prepared, data, fit, [stretch.n])[0]

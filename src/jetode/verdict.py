@@ -1,0 +1,229 @@
+"""Whether an identified closure may be relied on (design.md §4–§6): evidence from the record alone, then one sentence.
+
+χ² and whiteness find gross failures only; a wrong form shows on stretches it was not fitted to, in a long rollout
+that leaves the attractor or visits it differently, and in rivals or terms that the data cannot tell apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from jetode.annealing import Schedule, anneal
+from jetode.forecast import forecast
+from jetode.joint import JointFit
+from jetode.lyapunov import lyapunov_spectrum
+from jetode.model import Verdict
+from jetode.polynomials import FloatArray
+from jetode.prepare import prepare
+from jetode.score import valid_prediction_time
+from jetode.series import Series
+from jetode.states import Identified, estimate_path, final_q, past_state, path_states
+
+FITTED_SHARE = 0.75  # of each record, for the held-out test; the rest is held out
+ROLLOUT = 400.0  # tc
+BLOCK = 0.5  # tc: residuals are averaged over blocks this long to see structure beneath the noise
+STARTS = 4  # past-only forecasts into the held-out stretch
+
+MAX_NOISE_RATIO = 1.12
+MAX_BLOCK_RATIO = 1.6
+MAX_HELD_OUT = 1.25
+MAX_DISTANCE = 0.45
+MIN_MARGIN = 2.0
+MIN_RIVAL = 10.0
+MIN_OSCILLATIONS = 5.0
+MIN_SKILL = 0.25
+MAX_COLOUR = 0.1
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Everything the verdict looks at; times in tc unless said otherwise.
+
+    ``noise_ratio``: residual over estimated noise; ``block_ratio``: variance of block means over that of white
+    residuals; ``colour``: their lag-1 correlation; ``held_out``: cost per held-out sample with coefficients from the
+    rest; ``skill``: median past-only valid prediction time there, in oscillations; ``bounded``, ``distance``: long
+    rollout and how far its distribution is from the record's (in std); ``margin``, ``rival``: smallest rise of BIC over
+    a change of one term, and over another form; ``oscillations``: how many the record holds; ``drift``: of its mean
+    between halves (in std); ``lyapunov``: largest exponent in 1/time unit of the record.
+    """
+
+    chi2: float
+    noise_ratio: float
+    block_ratio: float
+    colour: float
+    held_out: float
+    skill: float
+    bounded: bool
+    distance: float
+    margin: float
+    rival: float
+    oscillations: float
+    drift: float
+    lyapunov: float
+    lyapunov_error: float
+    complete: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; numbers that do not exist become null."""
+        return {k: v if isinstance(v, bool) or np.isfinite(v) else None for k, v in asdict(self).items()}
+
+
+def block_ratio(residuals: FloatArray, block: int) -> float:
+    """Variance of block means × block length over the variance of the residuals; 1 for white ones."""
+    present = residuals[~np.isnan(residuals)]
+    count = present.size // block
+    if count < 4:
+        return 1.0
+    blocks = present[: count * block].reshape(count, block)
+    return float(np.mean(blocks.mean(axis=1) ** 2) * block / np.mean(blocks**2))
+
+
+def lag_correlation(residuals: FloatArray) -> float:
+    """Correlation of neighbouring residuals."""
+    pairs = ~np.isnan(residuals[1:]) & ~np.isnan(residuals[:-1])
+    a, b = residuals[1:][pairs], residuals[:-1][pairs]
+    return float(np.mean(a * b) / np.mean(a * a))
+
+
+def count_oscillations(values: FloatArray) -> float:
+    """Rises through the middle of the smoothed signal."""
+    centred = values - np.median(values)
+    return float(np.count_nonzero((centred[1:] > 0) & (centred[:-1] <= 0)))
+
+
+def quantile_distance(a: FloatArray, b: FloatArray) -> float:
+    """Mean distance of the quantile functions in units of the std of ``a``."""
+    levels = np.linspace(0.02, 0.98, 49)
+    return float(np.mean(np.abs(np.quantile(a, levels) - np.quantile(b, levels))) / np.std(a))
+
+
+def held_out_evidence(joint: JointFit, records: Sequence[Series], interrupt: Callable[[], bool]) -> tuple[float, float]:
+    """(cost per held-out sample, past-only skill in oscillations) with coefficients from the first part."""
+    model = joint.identified
+    order = model.terms.dimension
+    units, sigma = (model.amplitude, model.time), model.sigma * model.amplitude
+    cuts = [round(FITTED_SHARE * r.n) for r in records]
+    first = [r.slice(0, c) for r, c in zip(records, cuts, strict=True)]
+    rest = [r.slice(c, r.n) for r, c in zip(records, cuts, strict=True)]
+    prepared = prepare(first, order, sigma, units, shortest=1.0)
+    data = prepared.data(model.sigma)
+    whole = np.concatenate([p.states for p in joint.paths])
+    offsets = np.cumsum((0, *(r.n for r in records)))
+    scaled = path_states(joint.fit, joint.data)
+    places = np.concatenate([np.arange(p.start, p.stop) + offsets[p.record] for p in joint.prepared.pieces])
+    lookup = np.full(whole.shape[0], -1)
+    lookup[places] = np.arange(places.size)
+    rows = np.concatenate([np.arange(p.start, p.stop) + offsets[p.record] for p in prepared.pieces])
+    nodes = scaled[lookup[rows]][data.layout.first]
+    last = final_q(model.sigma)
+    fit = anneal(data, model.terms, nodes, Schedule((30 * last, last), 8), interrupt, rescale=False)
+    earlier = Identified(fit.terms, model.amplitude, model.time, model.sigma, model.covariance)
+    held = prepare(rest, order, sigma, units, shortest=1.0)
+    held_data, held_fit = estimate_path(earlier, held, interrupt)
+    cost = held_fit.cost / max(held_data.n_samples, 1)
+    longest = max(range(len(records)), key=lambda i: records[i].n)
+    return cost, _skill(earlier, records[longest], cuts[longest], joint)
+
+
+def _skill(model: Identified, record: Series, cut: int, joint: JointFit) -> float:
+    """Median valid prediction time of past-only forecasts into the held-out stretch, in oscillations."""
+    path = joint.paths[0].states[:, 0]
+    per = record.n / max(count_oscillations(joint.prepared.jets.u[: record.n, 0]), 1.0)
+    horizon = min(round(3.0 * per), (record.n - cut) // 2)
+    if horizon < 20:
+        return np.nan
+    spread = np.nanstd(joint.paths[0].states, axis=0)
+    times = []
+    for start in np.linspace(cut, record.n - 1 - horizon, STARTS).astype(int):
+        state = past_state(model, record, int(start)).end
+        run = forecast(model.regular.field, state, spread, horizon * record.dt, record.dt)
+        truth = path[start : start + horizon + 1]
+        if np.isnan(truth).any():
+            continue
+        times.append(valid_prediction_time(run.values, truth, record.dt, threshold=0.4, run=5))
+    return float(np.median(times)) / (per * record.dt) if times else np.nan
+
+
+def gather(joint: JointFit, records: Sequence[Series], interrupt: Callable[[], bool]) -> Evidence:
+    """All evidence for a fit."""
+    model = joint.identified
+    regular = model.regular
+    residuals = np.concatenate([p.residuals for p in joint.paths])
+    block = max(3, round(BLOCK / joint.prepared.jets.spacing))
+    states = np.concatenate([p.states for p in joint.paths])
+    present = states[~np.isnan(states[:, 0])]
+    spread = np.std(present, axis=0)
+    step = model.time / 20.0
+    rollout = forecast(regular.field, present[-1], spread, ROLLOUT * model.time, step, rtol=1e-7)
+    middle = 0.5 * (present[:, 0].max() + present[:, 0].min())
+    reach = 2.0 * (present[:, 0].max() - present[:, 0].min())
+    bounded = rollout.completed and bool(np.all(np.abs(rollout.values - middle) < reach))
+    lyapunov, error = np.nan, np.nan
+    if bounded:
+        spectrum = lyapunov_spectrum(regular.field, present[-1], ROLLOUT * model.time, step, count=1)
+        lyapunov, error = float(spectrum.exponents[0]), float(spectrum.standard_errors[0])
+    smooth = joint.prepared.jets.u[:, 0]
+    half = smooth.size // 2
+    try_held = bounded and joint.complete
+    held_out, skill = held_out_evidence(joint, records, interrupt) if try_held else (np.nan, np.nan)
+    return Evidence(
+        chi2=joint.chi2,
+        noise_ratio=joint.noise_ratio,
+        block_ratio=block_ratio(residuals, block),
+        colour=lag_correlation(residuals),
+        held_out=held_out,
+        skill=skill,
+        bounded=bounded,
+        distance=quantile_distance(present[:, 0], rollout.values) if rollout.values.size > 50 else np.inf,
+        margin=joint.margin,
+        rival=min((r.delta_bic for r in joint.rivals), default=np.inf),
+        oscillations=count_oscillations(smooth),
+        drift=abs(float(np.mean(smooth[:half]) - np.mean(smooth[half:]))) / float(np.std(smooth)),
+        lyapunov=lyapunov,
+        lyapunov_error=error,
+        complete=joint.complete,
+    )
+
+
+def judge(e: Evidence, clean: bool) -> Verdict:
+    """One sentence; the first test that fails decides."""
+    if not e.complete:
+        return Verdict(False, "The fit was stopped before it had finished; this is the best model so far.")
+    if e.oscillations < MIN_OSCILLATIONS:
+        return Verdict(False, f"The record holds only {e.oscillations:.0f} oscillations: record longer.")
+    if not clean and e.noise_ratio > MAX_NOISE_RATIO:
+        return Verdict(
+            False,
+            f"The equation leaves {e.noise_ratio:.2f} times the estimated noise unexplained: no equation of the "
+            "family fits this channel.",
+        )
+    if not e.bounded:
+        return Verdict(False, "A long run of the equation leaves the range of the record.")
+    if not clean and e.block_ratio > MAX_BLOCK_RATIO:
+        coloured = " or the noise is coloured" if e.colour > MAX_COLOUR else ""
+        return Verdict(
+            False,
+            f"The residuals are not white (block variance ratio {e.block_ratio:.1f}): the equation misses "
+            f"something{coloured}.",
+        )
+    if not (clean or e.held_out <= MAX_HELD_OUT):
+        return Verdict(
+            False, f"On a stretch it was not fitted to, the equation misses the record (χ² {e.held_out:.2f})."
+        )
+    if e.distance > MAX_DISTANCE:
+        return Verdict(False, f"A long run visits other values than the record (distance {e.distance:.2f} std).")
+    if not e.skill >= MIN_SKILL:
+        return Verdict(False, f"Forecasts fail within {e.skill:.2g} oscillations on a held-out stretch.")
+    if e.rival < MIN_RIVAL:
+        return Verdict(False, f"Another form fits as well (ΔBIC {e.rival:.1f}): the record cannot decide.")
+    if e.margin < MIN_MARGIN:
+        return Verdict(False, f"One term more or less fits as well (ΔBIC {e.margin:.1f}): the record cannot decide.")
+    return Verdict(
+        True,
+        f"Residuals are white, a held-out stretch is followed (χ² {e.held_out:.2f}) and a long run stays on the "
+        "attractor.",
+    )
