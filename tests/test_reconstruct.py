@@ -136,7 +136,8 @@ def test_bad_input_is_one_sentence(lorenz):
         (lorenz, {"method": "magic"}),
         (lorenz, {"order": 1}),
         (lorenz, {"order": 2.5}),
-        (jetode.Series(gap, 0.01), {}),
+        (jetode.Series(gap, 0.01), {"method": "paper"}),
+        (lorenz, {"method": "joint", "numerator_degree": 4}),
         (jetode.Series(np.sin(np.arange(50.0)), 0.1), {}),
         (lorenz, {**PRESET, "half_width": 4000}),
     ):

@@ -78,13 +78,16 @@ class Quadratic:
         return sorted(out)
 
 
-def quadratic_model(data: Data, full: Terms, fit: Fit, present: BoolArray) -> Quadratic:
-    """Expand the cost around ``fit`` in all free terms of ``full``; ``present`` marks those the fit has."""
+def quadratic_model(data: Data, full: Terms, fit: Fit, present: BoolArray) -> Quadratic | None:
+    """Expand the cost around ``fit`` in all free terms of ``full``; ``present`` marks those the fit has.  None
+    where the expansion is not finite (an absent term whose sensitivities blow up)."""
     coefficients = np.zeros(len(full.exponents))
     coefficients[present] = fit.terms.coefficients
     linear = Linearisation(data, full)
     linear.at(fit.states, coefficients)
     eliminated = linear.eliminate(fit.q, 0.0)
+    if not np.all(np.isfinite(eliminated.schur)):
+        return None
     scale = 1.0 / np.sqrt(np.maximum(np.diag(eliminated.schur), 1e-300))
     scaled = eliminated.schur * scale[:, None] * scale[None, :]
     values, vectors = np.linalg.eigh(scaled)
@@ -120,11 +123,15 @@ def eliminate(
 
     present = np.ones(len(full.exponents), dtype=bool)
     current = anneal(data, fit.terms, fit.states, schedule, interrupt)
+    if not np.isfinite(current.cost):
+        return Selection(current, np.inf, 1)
     best = current
     tried = {present.tobytes()}
     refits, beyond = 1, 0
     while beyond <= PATIENCE and not (interrupt is not None and interrupt()):
         quadratic = quadratic_model(data, full, current, present)
+        if quadratic is None:
+            break
         free_keep, free_protected = present[full.free], protected[full.free]
         moves: list[BoolArray] = []
         goal = quadratic.best_support(free_keep, free_protected, price)

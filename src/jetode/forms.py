@@ -97,6 +97,14 @@ def is_denominator(terms: Terms) -> np.ndarray:
     return np.array([r == n - 2 and e[-1] == 1 for r, e in zip(terms.rows, terms.exponents, strict=True)])
 
 
+def is_pole_constant(terms: Terms) -> np.ndarray:
+    """Marks the constant of a D that can vanish: the pole is a parameter, not a term that could be removed."""
+    n = terms.dimension
+    constant = (0,) * (n - 1) + (1,)
+    free = is_denominator(terms) & terms.free
+    return free & np.array([e == constant for e in terms.exponents])
+
+
 def hidden_library(order: int, degree: int, hidden_degree: int = 1) -> tuple[Exponents, ...]:
     """Monomials of total degree ≤ ``degree`` that are at most of ``hidden_degree`` in w."""
     return tuple(e for e in total_degree_exponents(order, degree) if e[-1] <= hidden_degree)
@@ -118,6 +126,17 @@ def affine_pole(order: int, lead: int, others: Sequence[int], a_degree: int, deg
         (*(unit[i] for i in others), (0,) * n),
         tuple(total_degree_exponents(n, a_degree, rest)),
         hidden_library(order, degree),
+    )
+
+
+def curved_pole(a_degree: int, curve_degree: int, degree: int) -> Form:
+    """Order 3, D = u1 − c(u0) with a polynomial c, ``a`` reduced modulo D, i.e. a function of u0."""
+    return Form(
+        3,
+        (0, 1),
+        tuple((k, 0) for k in range(curve_degree, -1, -1)),
+        tuple((k, 0) for k in range(a_degree + 1)),
+        hidden_library(3, degree),
     )
 
 

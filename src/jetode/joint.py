@@ -13,10 +13,10 @@ import numpy as np
 
 from jetode.annealing import Schedule, anneal
 from jetode.elimination import quadratic_model
-from jetode.forms import is_denominator, regular_of
+from jetode.forms import is_pole_constant, regular_of
 from jetode.gaussnewton import Data, Fit, Linearisation
 from jetode.polynomials import FloatArray
-from jetode.prepare import SMALLEST_SIGMA, Prepared, prepare
+from jetode.prepare import SMALLEST_SIGMA, Prepared, Unsuitable, prepare
 from jetode.regular import RegularClosure
 from jetode.search import SEARCH_SIGMA, Candidate, Found, search
 from jetode.series import Series
@@ -41,6 +41,13 @@ class Budget:
     def spent(self) -> bool:
         """Whether the fit must end."""
         return self._cancelled or (self._end is not None and clock.monotonic() >= self._end)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why there is no fit at all, in one sentence."""
+
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -109,8 +116,10 @@ def term_margin(found: Found, best: Candidate) -> float:
     mine = {(int(r), e) for r, e in zip(best.fit.terms.rows, best.fit.terms.exponents, strict=True)}
     present = np.array([(int(r), e) in mine for r, e in zip(full.rows, full.exponents, strict=True)])
     model = quadratic_model(found.data, full, best.fit, present)
+    if model is None:
+        return 0.0
     keep = present[full.free]
-    protected = is_denominator(full)[full.free]
+    protected = is_pole_constant(full)[full.free]
     base = model.restricted_cost(keep)
     out = [rise - found.price for rise, _ in model.ranked_removals(keep, protected)[:1]]
     for j in np.flatnonzero(~keep):
@@ -126,8 +135,8 @@ def fit_joint(
     sigma: float | None = None,
     budget: Budget | None = None,
     progress: Callable[[str], None] | None = None,
-) -> JointFit | None:
-    """The whole fit; None where no candidate could be fitted at all."""
+) -> JointFit | Refusal:
+    """The whole fit, or why no candidate could be fitted at all."""
     budget = budget or Budget()
     say = progress or (lambda _: None)
 
@@ -135,14 +144,19 @@ def fit_joint(
         return budget.spent
 
     say("smoothing the record")
-    prepared = prepare(records, order, sigma)
+    try:
+        prepared = prepare(records, order, sigma)
+    except Unsuitable as reason:
+        return Refusal(str(reason))
     found = search(prepared, order, interrupt, say)
     best = next((c for c in found.candidates if c.fit is not None and np.isfinite(c.cost)), None)
     if best is None or best.fit is None:
-        return None
+        return Refusal("No equation of the family could be fitted to this record.")
     say("polishing coefficients and path")
     level = prepared.sigma
     data, fit = polish(prepared, best.fit, level, interrupt)
+    if not np.isfinite(fit.cost):
+        return Refusal("No equation of the family follows this record once its path has to obey the equation.")
     chi2 = fit.cost / data.n_samples
     refined = level
     if sigma is None:

@@ -30,6 +30,10 @@ FEWEST_SAMPLES = 24  # in a stretch
 SMALLEST_SIGMA = 1e-9  # of std: what rounding and the integrator leave of a clean record
 
 
+class Unsuitable(Exception):
+    """The record was read, but holds nothing that the fit could start from; the message says why."""
+
+
 @dataclass(frozen=True)
 class Piece:
     """A stretch of one record without long gaps: samples ``start`` to ``stop`` (excluded) of ``record``."""
@@ -90,7 +94,7 @@ def derivative_scale(spline: SmoothingSpline) -> tuple[float, float]:
     amplitude = float(np.std(inner[:, 0]))
     slope = float(np.std(inner[:, 1]))
     if not (amplitude > 0 and slope > 0):
-        raise InputError("The record must vary beyond its noise. Got one that is flat after smoothing.")
+        raise Unsuitable("After smoothing nothing is left of the record: it is noise, or sampled too coarsely.")
     return amplitude, amplitude / slope
 
 
@@ -137,9 +141,9 @@ def prepare(
             record.values, max(1, round(time / dt)), max(FEWEST_SAMPLES, round(shortest * time / dt)), i
         )
     if not pieces:
-        raise InputError(
-            f"The record must hold a stretch of at least {shortest * time:.3g} time units without a gap "
-            f"longer than {time:.3g}."
+        raise Unsuitable(
+            f"No stretch of the record is longer than {shortest:g} characteristic times ({shortest * time:.3g} time "
+            "units): it is noise, too short, or too full of gaps."
         )
     stretches = [records[p.record].values[p.start : p.stop] for p in pieces]
     every = np.concatenate(stretches)

@@ -28,7 +28,7 @@ from jetode.identify import (
     embed,
     identify,
 )
-from jetode.joint import Budget, fit_joint
+from jetode.joint import Budget, Refusal, fit_joint
 from jetode.model import Model, RecordInfo, SplineInfo, Verdict
 from jetode.polynomials import FloatArray
 from jetode.regular import RegularClosure, regularise
@@ -87,8 +87,8 @@ def joint(
         raise InputError(f"The 'max_seconds' parameter must be > 0. Got {max_seconds} instead.")
     budget = budget or Budget(max_seconds)
     fitted = fit_joint(records, int(order), sigma, budget, progress)
-    if fitted is None:
-        return _no_model(records[0], int(order))
+    if isinstance(fitted, Refusal):
+        return _no_model(records[0], int(order), fitted.reason)
     if progress:
         progress("checking the model")
     evidence = gather(fitted, records, lambda: budget.spent)
@@ -130,14 +130,11 @@ def joint(
     )
 
 
-def _no_model(record: Series, order: int) -> Model:
+def _no_model(record: Series, order: int, reason: str) -> Model:
     """What is left when no candidate of the joint fit can even be started: the paper's closure, not trusted."""
     stretch = record.longest_stretch()
     rough = paper(stretch, order=order, denominator_degree=1, numerator_degree=2)
-    return replace(
-        rough,
-        verdict=Verdict(False, "No equation of the family could be fitted to this record."),
-    )
+    return replace(rough, verdict=Verdict(False, reason))
 
 
 def check_order(order: Any) -> None:

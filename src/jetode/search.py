@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from jetode.annealing import Schedule, anneal
-from jetode.elimination import Selection, eliminate
+from jetode.elimination import eliminate
 from jetode.forms import (
     POLE_HOLD,
-    RIDGE,
     Form,
     affine_pole,
     is_denominator,
+    is_pole_constant,
     pole_free,
     regular_of,
     smooth_hidden,
@@ -28,6 +28,7 @@ from jetode.gaussnewton import Data, Fit
 from jetode.polynomials import FloatArray, Polynomial, evaluate
 from jetode.prepare import STEP, Prepared
 from jetode.regular import RegularClosure
+from jetode.shooting import Terms
 
 SCREEN_LENGTH = 100.0  # tc
 SEARCH_LENGTH = 360.0  # tc: forms and terms are searched on this much of a long record
@@ -44,7 +45,11 @@ CARRY_REACH = 5.0  # terms' worth of cost by which a candidate may trail after s
 SELECT_REACH = 10.0  # and after cooling, before elimination
 SEARCH_STEP = 0.1  # tc: the search integrates coarsely where the noise hides it
 COARSE_SIGMA = 0.03
-POLES = 11  # candidate poles along one direction
+POLES = 11  # candidate poles along u0
+TILTED_POLES = 7  # and along each tilted direction
+TILTS = (30.0, 60.0, 90.0, 120.0, 150.0)  # degrees, of D's gradient from u0 to u1
+FEW_TERMS = 10
+SATISFYING = 1.035  # cost per sample
 SEARCH_SIGMA = 0.01  # of std: the search never trusts the samples more than this (integrator, loose start)
 SUSPICIOUS = 1.04  # cost per sample above which a fit is reheated
 
@@ -87,9 +92,9 @@ def pole_quantiles(values: FloatArray, count: int) -> FloatArray:
     return np.quantile(values, np.linspace(0.02, 0.98, count))
 
 
-def u0_poles(prepared: Prepared, order: int, degree: int) -> list[Candidate]:
+def u0_poles(prepared: Prepared, order: int, a_degree: int, degree: int) -> list[Candidate]:
     """D = u0 − p for candidate poles p."""
-    form = affine_pole(order, 0, (), 2, degree)
+    form = affine_pole(order, 0, (), a_degree, degree)
     unit = (1,) + (0,) * (order - 2)
     zero = (0,) * (order - 1)
     return [Candidate(form, {unit: 1.0, zero: -float(p)}) for p in pole_quantiles(prepared.jets.u[:, 0], POLES)]
@@ -118,8 +123,7 @@ def screen(prepared: Prepared, sigma: float, candidates: Iterable[Candidate], in
     for candidate in looked[:RESCREENED]:
         if candidate.fit is None or not np.isfinite(candidate.cost):
             continue
-        regular = regular_of(candidate.fit.terms)
-        held = candidate.form.terms(regular, POLE_HOLD if candidate.form.has_pole else 0.0)
+        held = held_terms(candidate.form, candidate.fit)
         fit = anneal(data, held, candidate.fit.states, RESCREEN, interrupt)
         out.append(replace(candidate, fit=fit))
     return _distinct(sorted(out, key=lambda c: c.cost))
@@ -154,9 +158,9 @@ def carry(
     for candidate in candidates[:CARRIED]:
         if interrupt() or candidate.fit is None or candidate.cost > reach:
             break
-        regular = regular_of(candidate.fit.terms)
-        held = candidate.form.terms(regular, POLE_HOLD if candidate.form.has_pole else 0.0)
-        fit = anneal(data, held, states_for(prepared, regular, data), COOL, interrupt)
+        held = held_terms(candidate.form, candidate.fit)
+        start = states_for(prepared, regular_of(candidate.fit.terms), data)
+        fit = anneal(data, held, start, COOL, interrupt)
         out.append(replace(candidate, fit=fit))
     out = _distinct(sorted(out, key=lambda c: c.cost))
     reach = out[0].cost + SELECT_REACH * price if out else 0.0
@@ -164,14 +168,18 @@ def carry(
 
 
 def select_terms(data: Data, candidate: Candidate, price: float, interrupt: Interrupt) -> Candidate:
-    """Release D, reheat a suspicious fit, eliminate terms."""
+    """Reheat a suspicious fit and eliminate terms, D held about where it has come to."""
     assert candidate.fit is not None
-    count = len(candidate.fit.terms.exponents)
-    released = replace(candidate.fit.terms, mean=np.zeros(count), precision=np.full(count, RIDGE))
-    fit = replace(candidate.fit, terms=released)
+    fit = replace(candidate.fit, terms=held_terms(candidate.form, candidate.fit))
     fit = reheat(data, fit, interrupt)
-    selection: Selection = eliminate(data, fit.terms, fit, is_denominator(fit.terms), price, interrupt)
+    fit = replace(fit, terms=held_terms(candidate.form, fit))
+    selection = eliminate(data, fit.terms, fit, is_pole_constant(fit.terms), price, interrupt)
     return replace(candidate, fit=selection.fit, bic=selection.bic)
+
+
+def held_terms(form: Form, fit: Fit) -> Terms:
+    """All terms of the form at the fit's coefficients, D held near where it is."""
+    return form.terms(regular_of(fit.terms), POLE_HOLD if form.has_pole else 0.0)
 
 
 def reheat(data: Data, fit: Fit, interrupt: Interrupt) -> Fit:
@@ -184,24 +192,57 @@ def reheat(data: Data, fit: Fit, interrupt: Interrupt) -> Fit:
     return fit
 
 
-def search(prepared: Prepared, order: int, interrupt: Interrupt, progress: Progress, degree: int = 2) -> Found:
-    """Scan, carry and select; the best candidates by BIC on the search stretch."""
+def search(prepared: Prepared, order: int, interrupt: Interrupt, progress: Progress) -> Found:
+    """Rungs of growing freedom, each scanned, carried and selected; stops at the first that satisfies."""
     sigma = max(prepared.sigma, SEARCH_SIGMA)
     samples = min(prepared.y.size, round(SEARCH_LENGTH / prepared.jets.spacing))
     data = prepared.data(sigma, samples, SEARCH_STEP if sigma > COARSE_SIGMA else STEP)
-    candidates = [without_pole(order, degree), *u0_poles(prepared, order, degree)]
-    price = term_price(data.n_samples, max(len(c.form.a) + len(c.form.big_p) for c in candidates))
-    progress(f"scanning {len(candidates)} candidate forms")
-    screened = screen(prepared, sigma, candidates, interrupt)
-    progress("fitting the best on the record")
-    carried = carry(prepared, data, screened, price, interrupt)
     chosen: list[Candidate] = []
-    for candidate in carried:
-        progress(f"eliminating terms ({len(chosen) + 1} of {len(carried)})")
-        chosen.append(select_terms(data, candidate, price, interrupt))
-        if interrupt():
+    price = term_price(data.n_samples, len(affine_pole(order, 0, (), 2, 2).big_p) + 3)
+    for name, candidates in rungs(prepared, order):
+        if interrupt() or (chosen and satisfies(chosen[0], data)):
             break
-    return Found(tuple(_different(sorted(chosen, key=lambda c: c.bic))), data, price)
+        progress(f"{name}: scanning {len(candidates)} candidates")
+        screened = screen(prepared, sigma, candidates, interrupt)
+        progress(f"{name}: fitting the best on the record")
+        for candidate in carry(prepared, data, screened, price, interrupt):
+            progress(f"{name}: eliminating terms")
+            chosen.append(select_terms(data, candidate, price, interrupt))
+            if interrupt():
+                break
+        chosen = _different(sorted(chosen, key=lambda c: c.bic))
+    return Found(tuple(chosen), data, price)
+
+
+def satisfies(candidate: Candidate, data: Data) -> bool:
+    """A fit as good as the noise allows, with few enough terms that nothing simpler is being imitated."""
+    if candidate.fit is None:
+        return False
+    few = int(candidate.fit.terms.free.sum()) <= FEW_TERMS
+    return few and candidate.cost < SATISFYING * data.n_samples
+
+
+def rungs(prepared: Prepared, order: int) -> list[tuple[str, list[Candidate]]]:
+    """The ladder: no pole or a pole in u0 with quadratic P; then tilted poles and cubic P; then curved poles."""
+    ladder = [("quadratic", [without_pole(order, 2), *u0_poles(prepared, order, 2, 2)])]
+    wider = [without_pole(order, 3)]
+    if order == 3:
+        wider += tilted_poles(prepared)
+    ladder.append(("tilted and cubic", wider))
+    ladder.append(("cubic", [without_pole(order, 3), *u0_poles(prepared, order, 3, 3)]))
+    return ladder
+
+
+def tilted_poles(prepared: Prepared) -> list[Candidate]:
+    """D = u1 + c u0 − p over directions and quantiles."""
+    form = affine_pole(3, 1, (0,), 3, 2)
+    out = []
+    for angle in TILTS:
+        tilt = 1.0 / np.tan(np.radians(angle))
+        values = prepared.jets.u[:, 1] + tilt * prepared.jets.u[:, 0]
+        for p in pole_quantiles(values, TILTED_POLES):
+            out.append(Candidate(form, {(0, 1): 1.0, (1, 0): float(tilt), (0, 0): -float(p)}))
+    return out
 
 
 def _different(ranked: list[Candidate]) -> list[Candidate]:

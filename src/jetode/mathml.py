@@ -1,0 +1,74 @@
+"""Polynomials and closures as presentation MathML, which browsers typeset without any script or network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from jetode.closure import Closure
+from jetode.polynomials import Exponents, graded_order
+from jetode.regular import RegularClosure
+
+
+def number(value: float, digits: int = 4) -> str:
+    """A number, its power of ten written out."""
+    mantissa, _, exponent = f"{value:.{digits}g}".partition("e")
+    if not exponent:
+        return f"<mn>{mantissa}</mn>"
+    return f"<mn>{mantissa}</mn><mo>×</mo><msup><mn>10</mn>{_signed(int(exponent))}</msup>"
+
+
+def _signed(value: int) -> str:
+    return f"<mn>{value}</mn>" if value >= 0 else f"<mrow><mo>−</mo><mn>{-value}</mn></mrow>"
+
+
+def name(coordinate: str) -> str:
+    """``u0`` as u with an index, ``w`` as it is."""
+    if coordinate.startswith("u") and coordinate[1:].isdigit():
+        return f"<msub><mi>u</mi><mn>{coordinate[1:]}</mn></msub>"
+    return f"<mi>{coordinate}</mi>"
+
+
+def monomial(exponents: Exponents, names: Sequence[str]) -> str:
+    """Product of powers; empty for the constant."""
+    factors = []
+    for coordinate, k in zip(names, exponents, strict=True):
+        if k == 1:
+            factors.append(name(coordinate))
+        elif k:
+            factors.append(f"<msup><mrow>{name(coordinate)}</mrow><mn>{k}</mn></msup>")
+    return "<mspace width='0.17em'></mspace>".join(factors)
+
+
+def polynomial(p: Mapping[Exponents, float], names: Sequence[str], digits: int = 4) -> str:
+    """Signed sum of monomials in graded order."""
+    out = ""
+    for e in sorted(p, key=graded_order):
+        size, product = number(abs(p[e]), digits), monomial(e, names)
+        body = size if not product else product if size == "<mn>1</mn>" else f"{size}<mspace width='0.17em'></mspace>{product}"
+        sign = "−" if p[e] < 0 else "+"
+        out += f"<mo>{sign}</mo>{body}" if out or p[e] < 0 else body
+    return f"<mrow>{out or '<mn>0</mn>'}</mrow>"
+
+
+def equations(model: RegularClosure | Closure, digits: int = 4) -> list[str]:
+    """One ``<math>`` element per equation of motion."""
+    names = [f"u{i}" for i in range(model.order)]
+    if isinstance(model, Closure):
+        above = polynomial(model.numerator, names, digits)
+        below = polynomial(model.denominator, names, digits)
+        rows = [(n, f"<mrow>{name(after)}</mrow>") for n, after in zip(names, names[1:], strict=False)]
+        rows.append((names[-1], above if model.is_polynomial else f"<mfrac>{above}{below}</mfrac>"))
+    else:
+        names = list(model.names())
+        factor = polynomial(model.D, names[:-1], digits)
+        coupled = name("w")
+        if model.D != {(0,) * (model.order - 1): 1.0}:
+            coupled = f"<mrow><mo>(</mo>{factor}<mo>)</mo></mrow><mspace width='0.17em'></mspace>{coupled}"
+        if model.a:
+            coupled = f"<mrow>{polynomial(model.a, names[:-1], digits)}<mo>+</mo>{coupled}</mrow>"
+        rows = [(n, f"<mrow>{name(after)}</mrow>") for n, after in zip(names[:-2], names[1:-1], strict=True)]
+        rows += [(names[-2], coupled), ("w", polynomial(model.P, names, digits))]
+    return [
+        f'<math display="block"><mrow><mover><mrow>{name(left)}</mrow><mo>˙</mo></mover><mo>=</mo>{right}</mrow></math>'
+        for left, right in rows
+    ]
