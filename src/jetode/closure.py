@@ -114,6 +114,9 @@ class Closure:
         ratio = above if self.is_polynomial else rf"\frac{{{above}}}{{{below}}}"
         return rf"\dot{{u}}_{{{self.order - 1}}} = {ratio}"
 
+    def _repr_latex_(self) -> str:
+        return f"$${self.latex(4)}$$"
+
     def sympy(self) -> Any:
         """N/D as a SymPy expression in the symbols u0, u1, …"""
         above = polynomials.to_sympy(self.numerator, self.names)

@@ -169,7 +169,8 @@ def ode(model: Model) -> str:
     rates = "\n".join(f"{n}' = {_infix(rate, e.names)}" for n, rate in zip(e.names, e.rates, strict=True))
     start = "\n".join(f"init {n}={v!r}" for n, v in zip(e.names, e.start, strict=True))
     dt = float(model.record.dt)
-    return f"# {e.title[0]}\n# {e.title[1]}\n# Written by jetode.\n{rates}\n{start}\n@ dt={dt!r}, total={1000 * dt!r}\ndone\n"
+    title = f"# {e.title[0]}\n# {e.title[1]}\n# Written by jetode."
+    return f"{title}\n{rates}\n{start}\n@ dt={dt!r}, total={1000 * dt!r}\ndone\n"
 
 
 def _apply(operator: str, parts: Sequence[str]) -> str:
@@ -180,15 +181,15 @@ def _content(p: Mapping[Exponents, float], names: Sequence[str]) -> str:
     """Content MathML of a polynomial."""
     terms = []
     for e in sorted(p, key=graded_order):
-        factors = [f"<cn>{p[e]:.17f}</cn>" if 1e-4 < abs(p[e]) < 1e6 else _e_notation(p[e])]
+        factors = [_number(p[e])]
         factors += [f"<ci>{n}</ci>" for n, k in zip(names, e, strict=True) for _ in range(k)]
         terms.append(_apply("times", factors))
     return _apply("plus", terms) if terms else "<cn>0</cn>"
 
 
-def _e_notation(value: float) -> str:
-    mantissa, exponent = f"{value:.17e}".split("e")
-    return f'<cn type="e-notation">{mantissa}<sep/>{int(exponent)}</cn>'
+def _number(value: float) -> str:
+    mantissa, _, exponent = repr(float(value)).partition("e")
+    return f'<cn type="e-notation">{mantissa}<sep/>{int(exponent)}</cn>' if exponent else f"<cn>{mantissa}</cn>"
 
 
 def sbml(model: Model) -> str:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jetode import markup, plotting
 from jetode.dop853 import Integration, Stop, integrate_many
 from jetode.errors import InputError
 from jetode.field import Field
@@ -69,6 +71,14 @@ class Forecast:
     def to_csv(self, path: str | Path) -> None:
         """Write :meth:`csv` to a file."""
         write_text(path, self.csv())
+
+    def plot(self, axes: Any = None) -> Any:
+        """Values and bands on matplotlib ``axes`` (None: new ones), returned."""
+        return plotting.forecast(axes, self.t, self)
+
+    def _repr_html_(self) -> str:
+        reached = f"{self.stop.value} at t = {self.stop_time:g}, {self.t.size} samples of {self.dt:g}"
+        return markup.card("Forecast", [("run", reached)], markup.sparkline(self.values))
 
 
 def horizon_samples(horizon: float, dt: float) -> int:

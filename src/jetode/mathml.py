@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from jetode.closure import Closure
 from jetode.polynomials import Exponents, graded_order
 from jetode.regular import RegularClosure
+
+ONE = "<mn>1</mn>"
+THIN = "<mspace width='0.17em'></mspace>"
 
 
 def number(value: float, digits: int = 4) -> str:
@@ -36,7 +40,7 @@ def monomial(exponents: Exponents, names: Sequence[str]) -> str:
             factors.append(name(coordinate))
         elif k:
             factors.append(f"<msup><mrow>{name(coordinate)}</mrow><mn>{k}</mn></msup>")
-    return "<mspace width='0.17em'></mspace>".join(factors)
+    return THIN.join(factors)
 
 
 def polynomial(p: Mapping[Exponents, float], names: Sequence[str], digits: int = 4) -> str:
@@ -44,7 +48,7 @@ def polynomial(p: Mapping[Exponents, float], names: Sequence[str], digits: int =
     out = ""
     for e in sorted(p, key=graded_order):
         size, product = number(abs(p[e]), digits), monomial(e, names)
-        body = size if not product else product if size == "<mn>1</mn>" else f"{size}<mspace width='0.17em'></mspace>{product}"
+        body = THIN.join(part for part in (size if size != ONE or not product else "", product) if part)
         sign = "−" if p[e] < 0 else "+"
         out += f"<mo>{sign}</mo>{body}" if out or p[e] < 0 else body
     return f"<mrow>{out or '<mn>0</mn>'}</mrow>"
@@ -56,17 +60,17 @@ def equations(model: RegularClosure | Closure, digits: int = 4) -> list[str]:
     if isinstance(model, Closure):
         above = polynomial(model.numerator, names, digits)
         below = polynomial(model.denominator, names, digits)
-        rows = [(n, f"<mrow>{name(after)}</mrow>") for n, after in zip(names, names[1:], strict=False)]
+        rows = [(n, f"<mrow>{name(after)}</mrow>") for n, after in pairwise(names)]
         rows.append((names[-1], above if model.is_polynomial else f"<mfrac>{above}{below}</mfrac>"))
     else:
         names = list(model.names())
         factor = polynomial(model.D, names[:-1], digits)
         coupled = name("w")
-        if model.D != {(0,) * (model.order - 1): 1.0}:
-            coupled = f"<mrow><mo>(</mo>{factor}<mo>)</mo></mrow><mspace width='0.17em'></mspace>{coupled}"
+        if {(0,) * (model.order - 1): 1.0} != model.D:
+            coupled = f"<mrow><mo>(</mo>{factor}<mo>)</mo></mrow>{THIN}{coupled}"
         if model.a:
             coupled = f"<mrow>{polynomial(model.a, names[:-1], digits)}<mo>+</mo>{coupled}</mrow>"
-        rows = [(n, f"<mrow>{name(after)}</mrow>") for n, after in zip(names[:-2], names[1:-1], strict=True)]
+        rows = [(n, f"<mrow>{name(after)}</mrow>") for n, after in pairwise(names[:-1])]
         rows += [(names[-2], coupled), ("w", polynomial(model.P, names, digits))]
     return [
         f'<math display="block"><mrow><mover><mrow>{name(left)}</mrow><mo>˙</mo></mover><mo>=</mo>{right}</mrow></math>'

@@ -10,11 +10,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from jetode import markup, mathml, plotting
 from jetode.closure import Closure
 from jetode.dop853 import integrate
 from jetode.ensemble import forecast_band
@@ -33,6 +35,7 @@ VERSION = 2
 RTOL = 1e-8
 TIGHT = 1e-12  # rtol where the samples are nearly exact
 CLEAN = 1e-4  # noise in std below which they are
+ROLLOUT = 400.0  # tc
 NEAR_POLE = 0.1  # of the typical |D|
 
 
@@ -134,6 +137,38 @@ class Model:
         if self.jets is None:
             raise InputError("The path needs the record, which a saved model does not hold: use with_record(record).")
         return self.jets
+
+    @property
+    def jet_path(self) -> FloatArray:
+        """Smoothed jets u0 … u_{n−1} at every sample of the (first) record."""
+        return self.regular.jets(self.path) if self.regular is not None and self.paths else self.path
+
+    @property
+    def characteristic_time(self) -> float:
+        """tc = std(u0)/std(u1) in the record's time unit; 2π tc is one oscillation of a sine."""
+        return float(self.diagnostics.get("characteristic_time") or self.spread[0] / self.spread[1])
+
+    def equation(self, format: str = "text", digits: int = 6) -> Any:
+        """The equations as "text", "latex" or "sympy" (a dictionary from coordinate to rate)."""
+        written: RegularClosure | Closure = self.closure if self.regular is None else self.regular
+        if format == "text":
+            return written.text(digits)
+        if format == "latex":
+            return written.latex(digits)
+        if format == "sympy":
+            return self._rates()
+        raise InputError(f"The 'format' parameter must be text, latex or sympy. Got {format!r} instead.")
+
+    def _rates(self) -> dict[str, Any]:
+        import sympy
+
+        if self.regular is None:
+            names, last = self.closure.names, {self.closure.names[-1]: self.closure.sympy()}
+        else:
+            names, parts = self.regular.names(), self.regular.sympy()
+            last = {names[-2]: parts["a"] + parts["D"] * sympy.Symbol("w"), "w": parts["P"]}
+        chain = names[: len(names) - len(last) + 1]
+        return {a: sympy.Symbol(b) for a, b in pairwise(chain)} | last
 
     def coefficients(self) -> tuple[Coefficient, ...]:
         """Coefficients of the regular closure with standard errors (NaN where no covariance is known)."""
@@ -247,6 +282,52 @@ class Model:
             inner_upper=band.inner_upper[:m],
         )
 
+    def rollout(self, duration: float | None = None) -> FloatArray:
+        """Jets of a long run from the end of the record (default 400 tc), tc/20 apart, as far as it gets."""
+        tc = self.characteristic_time
+        length, step = duration or ROLLOUT * tc, tc / 20.0
+        if self.regular is None:
+            return forecast(Field.from_closure(self.closure), self.end_state, self.spread, length, step).states
+        state, spread = self.end_state, self.spread
+        if self.coordinates == "jet":
+            state, spread = self.regular_state(state), np.append(self.spread[:-1], self._hidden_spread())
+        return self.regular.jets(forecast(self.regular.field, state, spread, length, step, rtol=1e-7).states)
+
+    # -- seeing it -----------------------------------------------------------------------------------------
+
+    def plot(self, horizon: float | None = None, axes: Any = None) -> Any:
+        """End of the record, smoothed signal and forecast on matplotlib ``axes`` (None: new ones), returned."""
+        ahead = self.forecast(horizon or 0.1 * self.record.n * self.record.dt)
+        record = self.records[0] if self.records else None
+        return plotting.record_and_forecast(
+            axes,
+            self.record.t0 + self.record.dt * np.arange(self.record.n, dtype=np.float64),
+            None if record is None else record.values,
+            self.path[:, 0] if self.paths or self.jets is not None else None,
+            ahead,
+            plotting.label(self.record.name or "value", self.record.unit),
+            plotting.label("t", self.record.time_unit),
+        )
+
+    def plot_attractor(self, axes: Any = None) -> Any:
+        """Embedded record against a long run of the model on 3-D (order 2: plane) ``axes``, returned."""
+        path = self.jet_path if self.paths or self.jets is not None else np.empty((0, self.order))
+        return plotting.attractor(axes, path, self.rollout())
+
+    def _repr_latex_(self) -> str:
+        return f"$${self.equation('latex', 4)}$$"
+
+    def _repr_html_(self) -> str:
+        word = "Trusted" if self.verdict.trusted else "Not trusted"
+        noise = self.summary()["noise"]
+        rows = [
+            ("record", f"{self.record.name} {self.record.n} samples, dt {self.record.dt:g} {self.record.time_unit}"),
+            ("noise", f"{100 * noise['fraction']:.2g} % of the signal"),
+            ("verdict", f"{word}: {self.verdict.reason}"),
+        ]
+        written: RegularClosure | Closure = self.closure if self.regular is None else self.regular
+        return markup.card("Model", rows, "".join(mathml.equations(written)))
+
     def _jet_spread(self) -> FloatArray:
         """Std of the jets where the spread is that of regular coordinates."""
         assert self.regular is not None
@@ -260,7 +341,7 @@ class Model:
         dt = self.record.dt
         if self.regular is None or coordinates == "jet":
             return forecast(Field.from_closure(self.closure), jets, self.spread, horizon, dt, **options)
-        state = np.append(jets[:-1], self._hidden(jets))
+        state = self.regular_state(jets)
         spread = np.append(self.spread[:-1], self._hidden_spread())
         return forecast(self.regular.field, state, spread, horizon, dt, **options)
 
@@ -269,6 +350,10 @@ class Model:
         assert self.regular is not None
         size = abs(float(evaluate(self.regular.D, self.spread[:-1])))
         return float(self.spread[-1] / size) if size > 0 else 1.0
+
+    def regular_state(self, jets: FloatArray) -> FloatArray:
+        """Pole-free coordinates (u0 … u_{n−2}, w) of one jet state."""
+        return np.append(jets[:-1], self._hidden(jets))
 
     def _hidden(self, jets: FloatArray) -> float:
         """w at a jet state; near the pole it is carried there from where D is large, back along the flow."""
@@ -303,7 +388,7 @@ class Model:
             return replace(self, record=RecordInfo.of(record), records=(record,), paths=())
         require_complete(record, self.method)
         spline = smooth(record.values, record.dt, self.spline.degree, "weight", weight=self.spline.weight)
-        return replace(self, record=RecordInfo.of(record), jets=spline.jets(self.order - 1))
+        return replace(self, record=RecordInfo.of(record), records=(record,), jets=spline.jets(self.order - 1))
 
     # -- writing it down -----------------------------------------------------------------------------------
 

@@ -221,6 +221,7 @@ def _model(record: Series, embedding: Embedding, chosen: Candidate) -> Model:
         },
         regular=_regular_form(found.closure, embedding),
         jets=embedding.jets[:, : embedding.order],
+        records=(record,),
     )
 
 

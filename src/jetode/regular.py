@@ -221,6 +221,9 @@ class RegularClosure:
         lines.append(r"\dot w &= " + latex(self.P, names, digits))
         return r"\begin{aligned}" + r" \\ ".join(lines) + r"\end{aligned}"
 
+    def _repr_latex_(self) -> str:
+        return f"$${self.latex(4)}$$"
+
     def sympy(self) -> dict[str, Any]:
         """``{"a": …, "D": …, "P": …}`` as SymPy expressions in u0, u1, …, w."""
         names = self.names()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jetode import markup
 from jetode.errors import InputError
 from jetode.polynomials import FloatArray
 
@@ -121,6 +122,15 @@ class Series:
         import pandas as pd
 
         return pd.Series(self.values, index=pd.Index(self.times, name="t"), name=self.name or None)
+
+    def _repr_html_(self) -> str:
+        gaps = int(np.isnan(self.values).sum())
+        rows = [
+            ("samples", f"{self.n}" + (f", {gaps} missing" if gaps else "")),
+            ("dt", f"{self.dt:g} {self.time_unit}"),
+            ("std", f"{self.std:.4g} {self.unit}"),
+        ]
+        return markup.card(self.name or "Series", rows, markup.sparkline(self.values))
 
 
 def require_complete(series: Series, method: str) -> None:
