@@ -8,7 +8,8 @@ interior starts (its rule for H = 10) from past-only and from smoothed states, b
 of the start state with the exact equations and the same σ); VPT ahead of the record; how often the 95 % intervals of
 the coefficients and the 50 % and 90 % bands of the first Lyapunov time hold the truth; seconds on one thread.
 
-Every seed's numbers go to ``OUT.json`` and ``OUT.csv`` as they come; a second run does only the seeds not yet there.
+Set OPENBLAS_NUM_THREADS=1.  Every seed's numbers go to ``OUT.json`` and ``OUT.csv`` as they come; a
+second run does only the seeds not yet there.
 """
 
 from __future__ import annotations
@@ -16,14 +17,10 @@ from __future__ import annotations
 import argparse
 import csv
 import json
-import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-    os.environ.setdefault(_name, "1")
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -108,7 +105,9 @@ def vpt(values: np.ndarray, truth: np.ndarray, start: int, horizon: float) -> fl
     return jetode.valid_prediction_time(values, truth[start : start + steps + 1], DT)
 
 
-def scored_starts(model: Model, oracle: Identified, record: Series, truth: np.ndarray, horizon: float) -> dict[str, Any]:
+def scored_starts(
+    model: Model, oracle: Identified, record: Series, truth: np.ndarray, horizon: float
+) -> dict[str, Any]:
     """VPT at the 8 starts: past-only, oracle, smoothed; past-only also within the paper's horizon."""
     starts = jetode.interior_starts(record.n, round(PAPER_HORIZON / DT))
     out: dict[str, list[float]] = {"past": [], "past_paper": [], "oracle": [], "smoothed": []}

@@ -10,6 +10,7 @@ from jetode.polynomials import Polynomial, add, evaluate, multiply, power, scale
 from jetode.regular import RegularClosure
 
 REAL = 1e-7  # imaginary part, relative to the root's size, below which a double root counts as real
+ROUNDING = 1e-12  # of the largest root
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,18 @@ def _roots(polynomial: Polynomial) -> list[float]:
     for e, c in polynomial.items():
         coefficients[e[0]] = c
     roots = np.roots(coefficients[::-1])
-    real = np.sort(roots[np.abs(roots.imag) < REAL * (1.0 + np.abs(roots))].real)
+    tolerance = REAL * np.abs(roots) + ROUNDING * np.abs(roots).max(initial=0.0)
     out: list[float] = []
-    for root in real:
-        if not out or abs(root - out[-1]) > REAL * (1.0 + abs(root)):
+    real = np.abs(roots.imag) <= tolerance
+    for root, near in sorted(zip(roots.real[real], tolerance[real], strict=True)):
+        if not out or abs(root - out[-1]) > near:
             out.append(float(root))
     return out
+
+
+def _magnitude(polynomial: Polynomial, at: float) -> float:
+    """Σ |c| |x|^e: what the value at ``at`` is small against where it vanishes."""
+    return float(sum(abs(c) * abs(at) ** e[0] for e, c in polynomial.items()))
 
 
 def equilibria(regular: RegularClosure) -> tuple[Equilibrium, ...]:
@@ -59,19 +66,20 @@ def equilibria(regular: RegularClosure) -> tuple[Equilibrium, ...]:
     a, big_d = _univariate(regular.a), _univariate(regular.D)
     degree = max((e[-1] for e in regular.P), default=0)
     resting = {(e[0], e[-1]): c for e, c in regular.P.items() if not any(e[1:-1])}
-    size = max((abs(c) for c in big_d.values()), default=0.0)
     total: Polynomial = {}
     for e, c in resting.items():
         term = multiply({(e[0],): c}, power(scale(a, -1.0), e[1], 1))
         total = add(total, multiply(term, power(big_d, degree - e[1], 1)))
     points: list[tuple[float, float]] = []
-    for root in _roots(total):
+    roots = _roots(total)
+    largest = max(map(abs, roots), default=0.0)
+    for root in roots:
         at = np.array([root])
         denominator = float(evaluate(big_d, at))
-        if abs(denominator) > REAL * size * (1.0 + abs(root)):
+        if abs(denominator) > REAL * _magnitude(big_d, root) + ROUNDING * _magnitude(big_d, largest):
             points.append((root, -float(evaluate(a, at)) / denominator))
     for pole in _roots(big_d):
-        if not a or abs(float(evaluate(a, np.array([pole])))) < REAL * max(abs(c) for c in a.values()):
+        if abs(float(evaluate(a, np.array([pole])))) <= REAL * _magnitude(a, pole):
             along: Polynomial = {}
             for e, c in resting.items():
                 along = add(along, {(e[1],): c * pole ** e[0]})

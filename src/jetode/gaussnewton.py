@@ -188,7 +188,7 @@ def minimise(
                 break
             damping = max(damping, 1e-6) * 30.0
         if not improved:
-            converged = True
+            converged = bool(np.all(np.isfinite(eliminated.schur)))
             break
         converged = length == 1.0 and total - new < tolerance * max(new, 1.0)
         states = trial_states

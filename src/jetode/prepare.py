@@ -72,7 +72,8 @@ class Prepared:
         jets = self.jets if samples is None else self.jets.head(samples)
         n = jets.u.shape[0]
         fine = sigma < CLEAN_SIGMA
-        layout = make_layout(jets.lengths, jets.spacing, CLEAN_STEP if fine else step, node, interpolate=not fine)
+        between = not fine and jets.u.shape[1] > 2  # Hermite needs u1 among the states
+        layout = make_layout(jets.lengths, jets.spacing, CLEAN_STEP if fine else step, node, interpolate=between)
         weight = self.present[:n] / sigma**2
         return Data(self.y[:n], weight, layout, RK8 if fine else RK4)
 
@@ -108,10 +109,19 @@ def residual_scale(splines: Sequence[SmoothingSpline], values: FloatArray) -> fl
 def split_at_gaps(values: FloatArray, longest: int, shortest: int, record: int) -> list[Piece]:
     """Pieces of one record, cut where more than ``longest`` samples in a row are missing."""
     present = np.flatnonzero(~np.isnan(values))
+    if not present.size:
+        return []
     cuts = np.flatnonzero(np.diff(present) > longest + 1)
     starts = present[np.concatenate(([0], cuts + 1))]
     stops = present[np.concatenate((cuts, [present.size - 1]))] + 1
     return [Piece(record, int(a), int(b)) for a, b in zip(starts, stops, strict=True) if b - a >= shortest]
+
+
+def stretches(values: FloatArray, dt: float, time: float, shortest: float, record: int = 0) -> list[Piece]:
+    """What of a record can be used: pieces of at least ``shortest`` (in tc) between gaps longer than tc that vary."""
+    fewest = max(FEWEST_SAMPLES, round(shortest * time / dt))
+    pieces = split_at_gaps(values, max(1, round(time / dt)), fewest, record)
+    return [p for p in pieces if np.nanmax(values[p.start : p.stop]) > np.nanmin(values[p.start : p.stop])]
 
 
 def prepare(
@@ -137,18 +147,18 @@ def prepare(
     time = units[1] if units else derivative_scale(smooth(filled(records[longest].values), dt, 5, "gcv"))[1]
     pieces: list[Piece] = []
     for i, record in enumerate(records):
-        pieces += split_at_gaps(
-            record.values, max(1, round(time / dt)), max(FEWEST_SAMPLES, round(shortest * time / dt)), i
-        )
-    if not pieces:
-        raise Unsuitable(
-            f"No stretch of the record is longer than {shortest:g} characteristic times ({shortest * time:.3g} time "
-            "units): it is noise, too short, or too full of gaps."
-        )
-    stretches = [records[p.record].values[p.start : p.stop] for p in pieces]
-    every = np.concatenate(stretches)
-    clean = all(is_clean(s) for s in stretches) if sigma is None else False
-    splines = [smooth(filled(s), dt, degree, "interpolate" if clean else "gcv") for s in stretches]
+        usable = stretches(record.values, dt, time, shortest, i)
+        if not usable:
+            which = f"record {i + 1}" if len(records) > 1 else "the record"
+            raise Unsuitable(
+                f"No stretch of {which} is longer than {shortest:g} characteristic times ({shortest * time:.3g} time "
+                f"units) and {FEWEST_SAMPLES} samples: it is noise, too short, or too full of gaps."
+            )
+        pieces += usable
+    parts = [records[p.record].values[p.start : p.stop] for p in pieces]
+    every = np.concatenate(parts)
+    clean = all(is_clean(s) for s in parts) if sigma is None else False
+    splines = [smooth(filled(s), dt, degree, "interpolate" if clean else "gcv") for s in parts]
     if units is None:
         amplitude = float(np.std(np.concatenate([s.jets(0)[:, 0] for s in splines])))
         slopes = np.concatenate([s.jets(1)[4:-4, 1] for s in splines])
@@ -160,7 +170,7 @@ def prepare(
     scales = amplitude / time ** np.arange(order)
     jets = Jets(
         np.concatenate([s.jets(order - 1) for s in splines]) / scales,
-        tuple(s.size for s in stretches),
+        tuple(s.size for s in parts),
         spacing,
         trim,
     )

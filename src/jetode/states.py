@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,11 @@ from jetode.errors import InputError
 from jetode.forms import regular_of
 from jetode.gaussnewton import Data, Fit, Linearisation
 from jetode.polynomials import FloatArray, derivative, evaluate
-from jetode.prepare import CLEAN_SIGMA, STEP, Prepared, prepare
+from jetode.prepare import CLEAN_SIGMA, CLEAN_STEP, FEWEST_SAMPLES, STEP, Prepared, Unsuitable, prepare, stretches
 from jetode.regular import RegularClosure
 from jetode.search import states_for
 from jetode.series import Series
-from jetode.shooting import Terms
+from jetode.shooting import RK8, Layout, Terms
 from jetode.shooting_kernels import sample_states
 
 PAST_LENGTH = 150.0  # tc: how much of the past a past-only state is estimated from
@@ -141,8 +142,9 @@ class EndState:
 
 @dataclass(frozen=True)
 class StateFit:
-    """A path: states at every sample of the record (NaN in long gaps), the last state and its covariance in the
-    record's units, the same dimensionless (``last``), residuals in units of the noise, cost per sample."""
+    """A path: states at every sample of the record (NaN in long gaps), the state at its last sample (carried there
+    by the equation where that is missing) and its covariance in the record's units, the same dimensionless
+    (``last``), residuals in units of the noise, cost per sample."""
 
     states: FloatArray
     end: FloatArray
@@ -224,19 +226,36 @@ def describe(model: Identified, prepared: Prepared, data: Data, fit: Fit, length
                 left[piece.start : piece.stop] = residual[offsets[i] : offsets[i + 1]]
                 last = i
         node = int(ends[last])
-        jacobian = model.physical_jacobian(fit.states[node])
+        end = EndState(fit.states[node], covariances[node], mixed[node])
+        end = carry(model, end, length - prepared.pieces[last].stop, prepared.jets.spacing)
+        jacobian = model.physical_jacobian(end.state)
         out.append(
             StateFit(
                 full,
-                model.physical(fit.states[node]),
-                jacobian @ covariances[node] @ jacobian.T,
-                EndState(fit.states[node], covariances[node], mixed[node]),
+                model.physical(end.state),
+                jacobian @ end.covariance @ jacobian.T,
+                end,
                 left,
                 fit.cost / max(data.n_samples, 1),
                 fit.converged and bool(np.isfinite(fit.cost)),
             )
         )
     return out
+
+
+def carry(model: Identified, end: EndState, samples: int, spacing: float) -> EndState:
+    """A state and its covariances ``samples`` samples of length ``spacing`` (in tc) later, by the linearised flow."""
+    if samples == 0:
+        return end
+    empty = np.zeros(samples + 1)
+    steps = max(1, ceil(spacing / CLEAN_STEP))
+    layout = Layout(np.array([0, samples], np.int64), np.array([samples, 0], np.int64), 1, steps, spacing)
+    linear = Linearisation(Data(empty, empty, layout, RK8), model.terms)
+    linear.at(np.stack([end.state, np.zeros_like(end.state)]), model.terms.coefficients)
+    flow, arrow = linear.transitions[0], linear.arrows[0]
+    both = flow @ end.mixed @ arrow.T
+    covariance = flow @ end.covariance @ flow.T + both + both.T + arrow @ model.covariance @ arrow.T
+    return EndState(linear.defects[0].copy(), covariance, flow @ end.mixed + arrow @ model.covariance)
 
 
 def fit_state(regular: RegularClosure, record: Series, sigma: float | None = None) -> StateFit:
@@ -248,7 +267,10 @@ def fit_state(regular: RegularClosure, record: Series, sigma: float | None = Non
         raise InputError(
             f"The 'regular_closure' parameter must be a RegularClosure. Got {type(regular).__name__} instead."
         )
-    prepared = prepare([record], regular.order, sigma)
+    try:
+        prepared = prepare([record], regular.order, sigma)
+    except Unsuitable as reason:
+        raise InputError(str(reason)) from None
     model = identified_from(regular, prepared, prepared.sigma)
     data, fit = estimate_path(model, prepared)
     return describe(model, prepared, data, fit, [record.n])[0]
@@ -258,8 +280,13 @@ def past_state(model: Identified, record: Series, sample: int) -> StateFit:
     """The state at ``sample`` from the samples up to it."""
     length = PAST_LENGTH if model.sigma > CLEAN_SIGMA else CLEAN_PAST_LENGTH
     window = round(length * model.time / record.dt)
-    stretch = record.slice(max(0, sample - window), sample + 1)
-    units = (model.amplitude, model.time)
+    begin, units = max(0, sample - window), (model.amplitude, model.time)
+    if not stretches(record.values[begin : sample + 1], record.dt, model.time, SHORTEST_PAST):
+        shortest = max(SHORTEST_PAST * model.time, FEWEST_SAMPLES * record.dt)
+        raise InputError(
+            f"The state at sample {sample} needs a stretch of {shortest:.3g} time units before it. Got a shorter one."
+        )
+    stretch = record.slice(begin, sample + 1)
     prepared = prepare([stretch], model.terms.dimension, model.sigma * model.amplitude, units, SHORTEST_PAST)
     data, fit = estimate_path(model, prepared)
     return describe(model, prepared, data, fit, [stretch.n])[0]

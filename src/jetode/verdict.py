@@ -18,14 +18,16 @@ from jetode.joint import JointFit
 from jetode.lyapunov import lyapunov_spectrum
 from jetode.model import Verdict
 from jetode.polynomials import FloatArray
-from jetode.prepare import prepare
+from jetode.prepare import FEWEST_SAMPLES, prepare, stretches
 from jetode.score import valid_prediction_time
+from jetode.search import states_for
 from jetode.series import Series
 from jetode.states import Identified, estimate_path, final_q, past_state, path_states
 
 FITTED_SHARE = 0.75  # of each record, for the held-out test; the rest is held out
 ROLLOUT = 400.0  # tc
 BLOCK = 0.5  # tc: residuals are averaged over blocks this long to see structure beneath the noise
+SHORTEST_PART = 1.0  # tc: of the fitted and of the held-out share
 STARTS = 4  # past-only forecasts into the held-out stretch
 
 MAX_NOISE_RATIO = 1.12
@@ -107,43 +109,49 @@ def held_out_evidence(joint: JointFit, records: Sequence[Series], interrupt: Cal
     order = model.terms.dimension
     units, sigma = (model.amplitude, model.time), model.sigma * model.amplitude
     cuts = [round(FITTED_SHARE * r.n) for r in records]
-    first = [r.slice(0, c) for r, c in zip(records, cuts, strict=True)]
-    rest = [r.slice(c, r.n) for r, c in zip(records, cuts, strict=True)]
-    prepared = prepare(first, order, sigma, units, shortest=1.0)
+
+    def usable(index: int, start: int, stop: int) -> bool:
+        return bool(stretches(records[index].values[start:stop], records[index].dt, model.time, SHORTEST_PART))
+
+    first = [i for i, c in enumerate(cuts) if usable(i, 0, c)]
+    rest = [i for i, c in enumerate(cuts) if usable(i, c, records[i].n)]
+    if not first or not rest:
+        return np.nan, np.nan
+    prepared = prepare([records[i].slice(0, cuts[i]) for i in first], order, sigma, units, SHORTEST_PART)
     data = prepared.data(model.sigma)
-    whole = np.concatenate([p.states for p in joint.paths])
+    whole = np.full((sum(r.n for r in records), order), np.nan)
     offsets = np.cumsum((0, *(r.n for r in records)))
-    scaled = path_states(joint.fit, joint.data)
     places = np.concatenate([np.arange(p.start, p.stop) + offsets[p.record] for p in joint.prepared.pieces])
-    lookup = np.full(whole.shape[0], -1)
-    lookup[places] = np.arange(places.size)
-    rows = np.concatenate([np.arange(p.start, p.stop) + offsets[p.record] for p in prepared.pieces])
-    nodes = scaled[lookup[rows]][data.layout.first]
+    whole[places] = path_states(joint.fit, joint.data)
+    rows = np.concatenate([np.arange(p.start, p.stop) + offsets[first[p.record]] for p in prepared.pieces])
+    nodes = whole[rows][data.layout.first]
+    nodes = np.where(np.isnan(nodes), states_for(prepared, model.scaled, data), nodes)  # pieces too short for the fit
     last = final_q(model.sigma)
     fit = anneal(data, model.terms, nodes, Schedule((30 * last, last), 8), interrupt, rescale=False)
     earlier = Identified(fit.terms, model.amplitude, model.time, model.sigma, model.covariance)
-    held = prepare(rest, order, sigma, units, shortest=1.0)
+    held = prepare([records[i].slice(cuts[i], records[i].n) for i in rest], order, sigma, units, SHORTEST_PART)
     held_data, held_fit = estimate_path(earlier, held, interrupt)
     cost = held_fit.cost / max(held_data.n_samples, 1)
-    longest = max(range(len(records)), key=lambda i: records[i].n)
-    return cost, _skill(earlier, records[longest], cuts[longest], joint)
+    longest = max(rest, key=lambda i: records[i].n)
+    return cost, _skill(earlier, records[longest], cuts[longest], joint.paths[longest].states)
 
 
-def _skill(model: Identified, record: Series, cut: int, joint: JointFit) -> float:
+def _skill(model: Identified, record: Series, cut: int, path: FloatArray) -> float:
     """Median valid prediction time of past-only forecasts into the held-out stretch, in oscillations."""
-    path = joint.paths[0].states[:, 0]
-    per = record.n / max(count_oscillations(joint.prepared.jets.u[: record.n, 0]), 1.0)
+    known = ~np.isnan(path[:, 0])
+    per = np.count_nonzero(known) / max(count_oscillations(path[known, 0]), 1.0)
     horizon = min(round(3.0 * per), (record.n - cut) // 2)
     if horizon < 20:
         return np.nan
-    spread = np.nanstd(joint.paths[0].states, axis=0)
+    spread = np.std(path[known], axis=0)
+    lead = max(FEWEST_SAMPLES, round(SHORTEST_PART * model.time / record.dt))
     times = []
     for start in np.linspace(cut, record.n - 1 - horizon, STARTS).astype(int):
+        if not known[max(0, start - lead) : start + horizon + 1].all():
+            continue
         state = past_state(model, record, int(start)).end
         run = forecast(model.regular.field, state, spread, horizon * record.dt, record.dt)
-        truth = path[start : start + horizon + 1]
-        if np.isnan(truth).any():
-            continue
+        truth = path[start : start + horizon + 1, 0]
         times.append(valid_prediction_time(run.values, truth, record.dt, threshold=0.4, run=5))
     return float(np.median(times)) / (per * record.dt) if times else np.nan
 
@@ -185,7 +193,7 @@ def gather(joint: JointFit, records: Sequence[Series], interrupt: Callable[[], b
         drift=abs(float(np.mean(smooth[:half]) - np.mean(smooth[half:]))) / float(np.std(smooth)),
         lyapunov=lyapunov,
         lyapunov_error=error,
-        complete=joint.complete,
+        complete=joint.complete and not interrupt(),
     )
 
 
@@ -210,6 +218,8 @@ def judge(e: Evidence, clean: bool) -> Verdict:
             f"The residuals are not white (block variance ratio {e.block_ratio:.1f}): the equation misses "
             f"something{coloured}.",
         )
+    if np.isnan(e.held_out):
+        return Verdict(False, "No stretch of the record could be held out to test the equation on.")
     if not (clean or e.held_out <= MAX_HELD_OUT):
         return Verdict(
             False, f"On a stretch it was not fitted to, the equation misses the record (χ² {e.held_out:.2f})."
