@@ -108,26 +108,15 @@ class RegularClosure:
         n = self.order
         return RegularClosure(
             dict(self.a),
-            scale(self.D, 1.0 / alpha),
+            {e: c / alpha for e, c in self.D.items()},  # a division: the leading coefficient becomes exactly 1
             scale(rescale(self.P, [1.0] * (n - 1) + [1.0 / alpha]), alpha),
             n,
         )
 
     def with_hidden_shifted(self, g: Mapping[Exponents, float]) -> RegularClosure:
         """The same model in w̃ = w + g(u0 … u_{n−2})."""
-        n = self.order
-        a = add(self.a, scale(multiply(self.D, g), -1.0))
-        shift = embed(g, n)
-        hidden: Polynomial = {(0,) * (n - 1) + (1,): 1.0}
-        old_w = add(hidden, scale(shift, -1.0))
-        substituted: list[Polynomial] = []
-        for e, c in self.P.items():
-            monomial: Polynomial = {(*e[:-1], 0): c}
-            substituted.append(multiply(monomial, power(old_w, e[-1], n)))
-        last_rate = add(embed(a, n), multiply(embed(self.D, n), hidden))
-        rates: list[Polynomial] = [{tuple(int(j == i + 1) for j in range(n)): 1.0} for i in range(n - 2)] + [last_rate]
-        drift = [multiply(derivative(shift, i), rate) for i, rate in enumerate(rates)]
-        return RegularClosure(a, dict(self.D), add(*substituted, *drift), n)
+        a, substituted, drift = _shift(self, g)
+        return RegularClosure(a, dict(self.D), add(substituted, drift), self.order)
 
     def gauge(self) -> tuple[float, Polynomial]:
         """(α, g) with which w̃ = α w + g(u) is the hidden coordinate of the canonical form."""
@@ -147,18 +136,24 @@ class RegularClosure:
     def canonical(self, tolerance: float = 1e-13) -> RegularClosure:
         """D's leading coefficient 1, and no term of ``a`` divisible by D's leading monomial.
 
-        Terms of ``a`` and P that cancel to less than ``tolerance`` of the largest are dropped.
+        Terms of ``a`` and P that cancel to less than ``tolerance`` of what they are made of are dropped.
         """
         alpha, g = self.gauge()
         out = self.with_hidden_scaled(alpha)
         if not g:
             return out
+        parts = [{e: abs(c) for e, c in p.items()} for p in (out.a, out.D, out.P)]
+        a_size, substituted, drift = _shift(RegularClosure(*parts, self.order), {e: -abs(c) for e, c in g.items()})
+        p_size = add(substituted, scale(drift, -1.0))
         out = out.with_hidden_shifted(g)
         lead = leading_monomial(out.D)
         reduced = {e: c for e, c in out.a.items() if any(i < j for i, j in zip(e, lead, strict=True))}
-        largest = max((abs(c) for c in (*reduced.values(), *out.P.values())), default=0.0)
-        clean = [{e: c for e, c in p.items() if abs(c) > tolerance * largest} for p in (reduced, out.P)]
-        return RegularClosure(clean[0], dict(out.D), clean[1], self.order)
+        return RegularClosure(
+            {e: c for e, c in reduced.items() if abs(c) > tolerance * a_size[e]},
+            dict(out.D),
+            {e: c for e, c in out.P.items() if abs(c) > tolerance * p_size[e]},
+            self.order,
+        )
 
     def in_units(self, amplitude: float, time: float) -> RegularClosure:
         """From dimensionless coordinates ũ_i = u_i time^i/amplitude, τ = t/time to physical ones (w kept)."""
@@ -241,6 +236,23 @@ class RegularClosure:
     def from_json(cls, data: Mapping[str, Any]) -> RegularClosure:
         """Inverse of :meth:`to_json`."""
         return cls(from_json(data["a"]), from_json(data["D"]), from_json(data["P"]), int(data["order"]))
+
+
+def _shift(regular: RegularClosure, g: Mapping[Exponents, float]) -> tuple[Polynomial, Polynomial, Polynomial]:
+    """a − D g, and the two parts of P in w̃ = w + g: P(u, w̃ − g), and g' along the flow."""
+    n = regular.order
+    a = add(regular.a, scale(multiply(regular.D, g), -1.0))
+    shift = embed(g, n)
+    hidden: Polynomial = {(0,) * (n - 1) + (1,): 1.0}
+    old_w = add(hidden, scale(shift, -1.0))
+    substituted: list[Polynomial] = []
+    for e, c in regular.P.items():
+        monomial: Polynomial = {(*e[:-1], 0): c}
+        substituted.append(multiply(monomial, power(old_w, e[-1], n)))
+    last_rate = add(embed(a, n), multiply(embed(regular.D, n), hidden))
+    rates: list[Polynomial] = [{tuple(int(j == i + 1) for j in range(n)): 1.0} for i in range(n - 2)] + [last_rate]
+    drift = [multiply(derivative(shift, i), rate) for i, rate in enumerate(rates)]
+    return a, add(*substituted), add(*drift)
 
 
 @dataclass(frozen=True)
