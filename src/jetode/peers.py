@@ -1,0 +1,234 @@
+"""Other ways to forecast the same record ahead (design.md §5), to be measured beside the joint fit.
+
+Every peer sees the record and nothing else; its settings are chosen on a stretch at the record's end.  The libraries
+behind some of them come with ``jetode[bench]``; a peer whose library is absent is None in :func:`available`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from importlib.util import find_spec
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jetode.dop853 import integrate
+from jetode.errors import InputError
+from jetode.field import Field
+from jetode.narx import (
+    FAR,
+    Builder,
+    Past,
+    Rollout,
+    Setting,
+    autoregression,
+    choose,
+    kernel_ridge,
+    local_linear,
+    nvar,
+)
+from jetode.polynomials import FloatArray, IntArray
+from jetode.series import Series
+from jetode.spline import smooth
+
+FEWEST_SAMPLES = 200
+Peer = Callable[[FloatArray, float, int, int], FloatArray]  # (values, dt, steps, seed) → steps + 1 values
+
+GRIDS: Mapping[str, Mapping[str, Sequence[float]]] = {
+    "kernel-ridge": {
+        "window": (1.0, 2.0, 4.0, 9.0),
+        "ridge": (3e-11, 1e-9, 1e-7, 1e-5, 1e-3, 1e-1),
+        "width": (0.7, 1.5, 3.0, 6.0),
+        "stride": (0.1, 0.2, 0.4, 0.8),
+    },
+    "local-linear": {
+        "window": (1.0, 2.0, 4.0),
+        "neighbours": (15, 40, 100),
+        "components": (4, 6, 8),
+        "stride": (0.2, 0.5),
+    },
+    "NVAR": {
+        "window": (0.4, 0.8, 1.2, 2.0),
+        "order": (2, 4, 3),
+        "stride": (0.1, 0.2, 0.4),
+        "ridge": (1e-12, 1e-8, 1e-5),
+    },
+    "AR": {"window": (2.0, 5.0, 10.0), "ridge": (1e-8, 1e-4), "stride": (0.25,)},
+    "ESN": {"ridge": (1e-8, 1e-6, 1e-4), "leak": (0.3, 0.7), "radius": (0.9, 1.2), "stride": (0.1,), "window": (20.0,)},
+    "PySINDy": {"degree": (2, 3), "threshold": (0.02, 0.1, 0.3), "stride": (1.0,), "window": (2.0,)},
+}
+
+
+# -- echo-state network ----------------------------------------------------------------------------------
+
+UNITS = 300
+
+
+def echo_state(past: Past, setting: Setting) -> Rollout:
+    """reservoirpy's reservoir, driven by the record, with a ridge readout of the next increment."""
+    from reservoirpy.nodes import Reservoir, Ridge
+
+    stride, warm = past.stride(setting), past.taps(setting)
+    reservoir = Reservoir(
+        UNITS, lr=setting["leak"], sr=setting["radius"], input_scaling=0.5, bias=0.2, seed=past.seed + 1
+    )
+    driven = past.values[::stride][:, None]
+    states = np.asarray(reservoir.run(driven[:-1]))
+    change = np.diff(driven, axis=0)
+    size = float(np.std(change))
+    readout = Ridge(ridge=setting["ridge"] * states.shape[0]).fit(states[warm:], change[warm:] / size)
+
+    def one(values: FloatArray, end: int, steps: int) -> FloatArray:
+        low, high = values.min(), values.max()
+        reach = FAR * (high - low)
+        first = max(end % stride, end - stride * 4 * warm)
+        reservoir.reset()
+        state = np.asarray(reservoir.run(values[first : end + 1 : stride][:, None]))[-1]
+        out = [float(values[end])]
+        for _ in range(-(-steps // stride)):
+            out.append(out[-1] + size * float(readout(state).item()))
+            if not low - reach < out[-1] < high + reach:
+                out.pop()
+                break
+            state = np.asarray(reservoir.step(np.array([out[-1]])))
+        run = np.full(steps + 1, np.nan)
+        reached = min(steps, stride * (len(out) - 1))
+        run[: reached + 1] = np.interp(np.arange(reached + 1), stride * np.arange(len(out)), out)
+        return run
+
+    def rollout(values: FloatArray, ends: IntArray, steps: int) -> FloatArray:
+        return np.stack([one(values, int(end), steps) for end in ends])
+
+    return rollout
+
+
+# -- equations ---------------------------------------------------------------------------------------------
+
+
+def sindy(past: Past, setting: Setting) -> Rollout:
+    """PySINDy's thresholded least squares on the jets u0, u1, u2 of a smoothing spline, time in tc."""
+    import pysindy
+
+    scales = past.tc ** np.arange(4)
+
+    def jets(values: FloatArray, order: int) -> FloatArray:
+        return smooth(values, 1.0, 5, "gcv").jets(order) * scales[: order + 1]
+
+    trim = max(5, round(past.tc))
+    u = jets(past.values, 3)[trim:-trim]
+    library = pysindy.PolynomialLibrary(degree=int(setting["degree"]))
+    model = pysindy.SINDy(
+        optimizer=pysindy.STLSQ(threshold=setting["threshold"], alpha=1e-8), feature_library=library
+    ).fit(u[:, :3], t=1.0 / past.tc, x_dot=u[:, 1:])
+    powers = [tuple(int(k) for k in row) for row in library.powers_]
+    rows = [{e: float(c) for e, c in zip(powers, row, strict=True) if c} for row in model.coefficients()]
+    field = Field.polynomial(rows)
+    spread = np.std(u[:, :3], axis=0)
+
+    def one(values: FloatArray, end: int, steps: int) -> FloatArray:
+        start = jets(values[max(0, end - round(60 * past.tc)) : end + 1], 2)[-1 - trim]
+        limit = FAR * 4 * spread + np.abs(start)
+        run = integrate(field, start, trim + steps + 1, 1.0 / past.tc, 1e-7, 1e-9, 1.0, limit, 50_000)
+        out = np.full(steps + 1, np.nan)
+        ahead = run.states[trim:, 0]
+        out[: ahead.size] = ahead
+        return out
+
+    def rollout(values: FloatArray, ends: IntArray, steps: int) -> FloatArray:
+        return np.stack([one(values, int(end), steps) for end in ends])
+
+    return rollout
+
+
+def paper(values: FloatArray, dt: float, steps: int, seed: int) -> FloatArray:
+    """The paper's own method, its degrees and window selected by VPT against the record."""
+    from jetode.reconstruct import reconstruct
+
+    run = reconstruct(Series(values, dt), method="paper", seed=seed).forecast(steps * dt, samples=0).values
+    out = np.full(steps + 1, np.nan)
+    out[: run.size] = run[: steps + 1]
+    return out
+
+
+# -- trivial ------------------------------------------------------------------------------------------------
+
+
+def persistence(values: FloatArray, dt: float, steps: int, seed: int) -> FloatArray:
+    """The last value for ever."""
+    return np.full(steps + 1, values[-1])
+
+
+def repetition(values: FloatArray, dt: float, steps: int, seed: int) -> FloatArray:
+    """The last oscillation again and again; its length is the lag at which the end of the record repeats best."""
+    past, _, _ = Past.of(values)
+    oscillation = 2.0 * np.pi * past.tc
+    lags = np.arange(max(2, round(0.4 * oscillation)), min(round(2.5 * oscillation), values.size // 3) + 1)
+    length = min(round(oscillation), values.size // 3)
+    end = values[-length:]
+    misfit = [np.mean((end - values[-length - lag : -lag]) ** 2) for lag in lags]
+    lag = int(lags[int(np.argmin(misfit))])
+    cycle = values[-lag:]
+    return np.concatenate([values[-1:], np.tile(cycle, -(-steps // lag))[:steps]])
+
+
+# -- the registry --------------------------------------------------------------------------------------------
+
+
+def _fitted(name: str, build: Builder, values: FloatArray, dt: float, steps: int, seed: int) -> FloatArray:
+    """Choose settings, fit the whole record, forecast."""
+    past, middle, spread = Past.of(values, seed)
+    setting = choose(past, build, GRIDS[name])
+    run = build(past, setting)(past.values, np.array([values.size - 1]), steps)[0]
+    return middle + spread * run
+
+
+_BUILDERS: Mapping[str, tuple[Builder, str | None]] = {
+    "kernel-ridge": (kernel_ridge, "sklearn"),
+    "local-linear": (local_linear, None),
+    "NVAR": (nvar, None),
+    "ESN": (echo_state, "reservoirpy"),
+    "PySINDy": (sindy, "pysindy"),
+    "AR": (autoregression, None),
+}
+_PLAIN: Mapping[str, Peer] = {"paper": paper, "persistence": persistence, "repetition": repetition}
+NAMES = (*_BUILDERS, *_PLAIN)
+TRIVIAL = ("persistence", "repetition", "AR")
+
+
+def available() -> dict[str, Peer | None]:
+    """Every peer by name; None where its library is absent (install jetode[bench])."""
+    fitted: dict[str, Peer | None] = {
+        name: partial(_fitted, name, build) if library is None or find_spec(library) else None
+        for name, (build, library) in _BUILDERS.items()
+    }
+    return {**fitted, **_PLAIN}
+
+
+def _one_thread() -> AbstractContextManager[object]:
+    """Many small products: the threads of a BLAS would only wait for each other."""
+    if find_spec("threadpoolctl") is None:
+        return nullcontext()
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(limits=1)  # type: ignore[no-any-return]
+
+
+def forecast(name: str, values: ArrayLike, dt: float, steps: int, seed: int = 0) -> FloatArray:
+    """``steps`` + 1 values from the last sample (index 0) on; NaN where the peer has failed."""
+    peers = available()
+    if name not in peers:
+        raise InputError(f"The 'name' parameter must be one of {', '.join(peers)}. Got {name!r} instead.")
+    peer = peers[name]
+    if peer is None:
+        raise InputError(f"The peer {name!r} needs a library that is not there: install jetode[bench].")
+    record = np.array(values, dtype=np.float64)
+    if record.ndim != 1 or record.size < FEWEST_SAMPLES or not np.all(np.isfinite(record)):
+        raise InputError(f"The 'values' parameter must be at least {FEWEST_SAMPLES} finite numbers in one dimension.")
+    if not (dt > 0 and steps >= 1):
+        raise InputError(f"The 'dt' and 'steps' parameters must be > 0. Got {dt} and {steps} instead.")
+    with warnings.catch_warnings(), np.errstate(all="ignore"), _one_thread():
+        warnings.simplefilter("ignore")  # ill-conditioned candidates of a grid are scored, not reported
+        return peer(record, dt, steps, seed)
