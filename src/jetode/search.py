@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from jetode.annealing import Schedule, anneal
+from jetode.annealing import Schedule, anneal, rescale_hidden
 from jetode.elimination import eliminate
 from jetode.forms import (
     POLE_HOLD,
     Form,
     affine_pole,
+    curved_pole,
     is_denominator,
     is_pole_constant,
     pole_free,
@@ -48,6 +49,7 @@ COARSE_SIGMA = 0.03
 POLES = 11  # candidate poles along u0
 TILTED_POLES = 7  # and along each tilted direction
 TILTS = (30.0, 60.0, 90.0, 120.0, 150.0)  # degrees, of D's gradient from u0 to u1
+CURVED_HOLD = 3.0  # precision with which a curved D is held: it has to find its shape first
 FEW_TERMS = 10
 SATISFYING = 1.035  # cost per sample
 SEARCH_SIGMA = 0.01  # of std: the search never trusts the samples more than this (integrator, loose start)
@@ -56,10 +58,15 @@ SUSPICIOUS = 1.04  # cost per sample above which a fit is reheated
 
 @dataclass(frozen=True)
 class Candidate:
-    """A form, a guess of its D (over u0 … u_{n−2}), and, once fitted, the fit and its score."""
+    """A form, a guess of its D (over u0 … u_{n−2}), and, once fitted, the fit and its score.
+
+    D is ``fixed`` during the first look, or free from the start; then it is held with precision ``hold``.
+    """
 
     form: Form
     denominator: Polynomial
+    hold: float = POLE_HOLD
+    fixed: bool = True
     fit: Fit | None = None
     bic: float = np.inf
 
@@ -115,7 +122,11 @@ def screen(prepared: Prepared, sigma: float, candidates: Iterable[Candidate], in
         if interrupt():
             break
         start = start_form(jets, candidate.form, candidate.denominator)
-        terms = replace(start.terms, free=start.terms.free & ~is_denominator(start.terms))
+        terms = start.terms
+        if candidate.fixed:
+            terms = replace(terms, free=terms.free & ~is_denominator(terms))
+        else:
+            terms = candidate.form.terms(regular_of(terms), candidate.hold)
         fit = anneal(data, terms, start.states[data.layout.first], SCREEN, interrupt)
         looked.append(replace(candidate, fit=fit))
     looked.sort(key=lambda c: c.cost)
@@ -123,7 +134,7 @@ def screen(prepared: Prepared, sigma: float, candidates: Iterable[Candidate], in
     for candidate in looked[:RESCREENED]:
         if candidate.fit is None or not np.isfinite(candidate.cost):
             continue
-        held = held_terms(candidate.form, candidate.fit)
+        held = held_terms(candidate, candidate.fit)
         fit = anneal(data, held, candidate.fit.states, RESCREEN, interrupt)
         out.append(replace(candidate, fit=fit))
     return _distinct(sorted(out, key=lambda c: c.cost))
@@ -158,7 +169,7 @@ def carry(
     for candidate in candidates[:CARRIED]:
         if interrupt() or candidate.fit is None or candidate.cost > reach:
             break
-        held = held_terms(candidate.form, candidate.fit)
+        held = held_terms(candidate, candidate.fit)
         start = states_for(prepared, regular_of(candidate.fit.terms), data)
         fit = anneal(data, held, start, COOL, interrupt)
         out.append(replace(candidate, fit=fit))
@@ -170,16 +181,44 @@ def carry(
 def select_terms(data: Data, candidate: Candidate, price: float, interrupt: Interrupt) -> Candidate:
     """Reheat a suspicious fit and eliminate terms, D held about where it has come to."""
     assert candidate.fit is not None
-    fit = replace(candidate.fit, terms=held_terms(candidate.form, candidate.fit))
+    fit = replace(candidate.fit, terms=held_terms(candidate, candidate.fit))
     fit = reheat(data, fit, interrupt)
-    fit = replace(fit, terms=held_terms(candidate.form, fit))
+    fit = replace(fit, terms=held_terms(candidate, fit))
     selection = eliminate(data, fit.terms, fit, is_pole_constant(fit.terms), price, interrupt)
-    return replace(candidate, fit=selection.fit, bic=selection.bic)
+    chosen = replace(candidate, fit=selection.fit, bic=selection.bic)
+    other = regauge(chosen)
+    if other is None or other.fit is None or interrupt():
+        return chosen
+    again = eliminate(data, other.fit.terms, other.fit, is_pole_constant(other.fit.terms), price, interrupt)
+    return replace(other, fit=again.fit, bic=again.bic) if again.bic <= selection.bic else chosen
 
 
-def held_terms(form: Form, fit: Fit) -> Terms:
+def regauge(candidate: Candidate) -> Candidate | None:
+    """The same fit in the canonical gauge, where other terms can vanish; None where it is there already."""
+    assert candidate.fit is not None
+    regular = regular_of(candidate.fit.terms)
+    alpha, g = regular.gauge()
+    if not g and regular.lead == candidate.form.lead:
+        return None
+    canonical = regular.canonical()
+    states = candidate.fit.states.copy()
+    states[:, -1] = alpha * states[:, -1] + evaluate(g, states[:, :-1])
+    others = tuple(e for e in canonical.D if e != canonical.lead)
+    zero = (0,) * (regular.order - 1)
+    form = Form(
+        regular.order,
+        canonical.lead,
+        others if zero in others else (*others, zero),
+        tuple(canonical.a),
+        tuple(canonical.P),
+    )
+    fit = rescale_hidden(replace(candidate.fit, terms=form.terms(canonical, candidate.hold), states=states))
+    return replace(candidate, form=form, fit=fit)
+
+
+def held_terms(candidate: Candidate, fit: Fit) -> Terms:
     """All terms of the form at the fit's coefficients, D held near where it is."""
-    return form.terms(regular_of(fit.terms), POLE_HOLD if form.has_pole else 0.0)
+    return candidate.form.terms(regular_of(fit.terms), candidate.hold if candidate.form.has_pole else 0.0)
 
 
 def reheat(data: Data, fit: Fit, interrupt: Interrupt) -> Fit:
@@ -229,7 +268,9 @@ def rungs(prepared: Prepared, order: int) -> list[tuple[str, list[Candidate]]]:
     if order == 3:
         wider += tilted_poles(prepared)
     ladder.append(("tilted and cubic", wider))
-    ladder.append(("cubic", [without_pole(order, 3), *u0_poles(prepared, order, 3, 3)]))
+    ladder.append(("cubic", u0_poles(prepared, order, 3, 3)))
+    if order == 3:
+        ladder.append(("curved", curved_poles(prepared)))
     return ladder
 
 
@@ -243,6 +284,12 @@ def tilted_poles(prepared: Prepared) -> list[Candidate]:
         for p in pole_quantiles(values, TILTED_POLES):
             out.append(Candidate(form, {(0, 1): 1.0, (1, 0): float(tilt), (0, 0): -float(p)}))
     return out
+
+
+def curved_poles(prepared: Prepared) -> list[Candidate]:
+    """D = u1 − c(u0) with cubic c, starting from straight lines and free to bend."""
+    form = curved_pole(4, 3, 3)
+    return [replace(c, form=form, hold=CURVED_HOLD, fixed=False) for c in tilted_poles(prepared)[::2]]
 
 
 def _different(ranked: list[Candidate]) -> list[Candidate]:
