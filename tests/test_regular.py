@@ -96,7 +96,8 @@ def test_regularise_undoes_rational(regular):
 def test_constant_denominator_is_the_plain_jerk_form():
     result = regularise(Closure({(0, 0, 1): -0.6, (1, 0, 0): -1.0}, {(0, 0, 0): 2.0}, 3))
     assert result.misfit == 0.0 and result.regular.D == {(0, 0): 1.0} and not result.regular.a
-    assert result.regular.P == pytest.approx({(0, 0, 1): -0.3, (1, 0, 0): -0.5})
+    expected = {(0, 0, 1): -0.3, (1, 0, 0): -0.5}
+    assert result.regular.P == pytest.approx(expected)
 
 
 def test_misfit_where_the_crossing_conditions_fail():

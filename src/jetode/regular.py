@@ -142,8 +142,9 @@ class RegularClosure:
         out = self.with_hidden_scaled(alpha)
         if not g:
             return out
-        parts = [{e: abs(c) for e, c in p.items()} for p in (out.a, out.D, out.P)]
-        a_size, substituted, drift = _shift(RegularClosure(*parts, self.order), {e: -abs(c) for e, c in g.items()})
+        a_abs, d_abs, p_abs = ({e: abs(c) for e, c in p.items()} for p in (out.a, out.D, out.P))
+        sizes = RegularClosure(a_abs, d_abs, p_abs, self.order)
+        a_size, substituted, drift = _shift(sizes, {e: -abs(c) for e, c in g.items()})
         p_size = add(substituted, scale(drift, -1.0))
         out = out.with_hidden_shifted(g)
         lead = leading_monomial(out.D)
