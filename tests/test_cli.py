@@ -35,7 +35,7 @@ def folder(tmp_path_factory):
 
 
 def test_help_teaches_with_an_example():
-    for command in ("diagnose", "reconstruct", "forecast", "score", "simulate", "demo"):
+    for command in ("diagnose", "reconstruct", "forecast", "score", "simulate", "demo", "export"):
         result = run(command, "--help")
         assert result.exit_code == 0 and "Example:" in result.stdout
     assert "jetode diagnose" in run().stdout
@@ -88,9 +88,10 @@ def test_reconstruct_json(folder):
 
 
 def test_reconstruct_writes_whole_files(folder):
-    assert sorted(os.listdir(folder / "out")) == ["forecast.csv", "model.json", "page.html"]
-    page = (folder / "out" / "page.html").read_text()
-    assert "<svg" in page and "Trusted" in page and "src=" not in page
+    assert sorted(os.listdir(folder / "out")) == ["forecast.csv", "model.json", "report.html"]
+    report = (folder / "out" / "report.html").read_text()
+    assert "<math" in report and "Trusted" in report and f"jetode reconstruct {folder / 'x.csv'}" in report
+    assert (folder / "out" / "report.html").stat().st_size < 6e6
 
 
 def test_reconstruct_summary(folder):
@@ -100,6 +101,35 @@ def test_reconstruct_summary(folder):
         assert word in result.stdout
     assert "\x1b" not in result.stdout
     assert run("reconstruct", folder / "x.csv", *PAPER, "--quiet").stdout == ""
+
+
+def test_export(folder, tmp_path):
+    model = folder / "out" / "model.json"
+    printed = run("export", model, "--format", "c")
+    assert printed.exit_code == 0 and "jetode_rhs" in printed.stdout
+    assert run("export", model, "--format", "c", "--out", tmp_path / "model.c").stdout == ""
+    assert (tmp_path / "model.c").read_text() == printed.stdout
+    refused = run("export", model, "--format", "cobol")
+    assert refused.exit_code == 2 and "cobol" in refused.stderr
+
+
+def test_several_records_need_the_joint_fit(folder):
+    result = run("reconstruct", folder / "x.csv", folder / "x.csv", *PAPER)
+    assert result.exit_code == 2 and "joint" in result.stderr and result.stderr.count("\n") == 1
+
+
+def test_two_records_and_a_budget_give_one_model(tmp_path):
+    for seed in (1, 2):
+        arguments = ["--duration", 20, "--noise", 0.05, "--seed", seed, "--initial", f"{seed},1,20"]
+        assert run("simulate", "lorenz", *arguments, "--out", tmp_path / f"{seed}.csv").exit_code == 0
+    files = [tmp_path / "1.csv", tmp_path / "2.csv"]
+    result = run("reconstruct", *files, "--sigma", 0.4, "--max-seconds", 60, "--out", tmp_path / "out")
+    assert result.exit_code in (0, 3), result.stderr
+    assert "2 records" in result.stdout and "u₁" in result.stdout
+    report = (tmp_path / "out" / "report.html").read_text()
+    assert "2 records" in report and "--sigma 0.4" in report
+    stopped = run("reconstruct", *files, "--max-seconds", 0.001, "--json")
+    assert stopped.exit_code == 3 and json.loads(stopped.stdout)["verdict"]["trusted"] is False
 
 
 def test_untrusted_model_exits_3_and_still_writes(tmp_path):
@@ -196,7 +226,7 @@ def test_diagnose(folder):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
-@pytest.mark.parametrize("delay", [0.2, 0.7, 2.5])
+@pytest.mark.parametrize("delay", [0.2, 0.7, 2.5, 4.0])
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -205,7 +235,7 @@ def test_diagnose(folder):
     ],
     ids=lambda a: a[0],
 )
-def test_ctrl_c_ends_within_a_second_and_leaves_nothing(tmp_path, arguments, delay):
+def test_ctrl_c_ends_within_a_second_or_with_the_best_model(tmp_path, arguments, delay):
     command = JETODE + [a.format(tmp_path) for a in arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         time.sleep(delay)
@@ -214,7 +244,24 @@ def test_ctrl_c_ends_within_a_second_and_leaves_nothing(tmp_path, arguments, del
         process.send_signal(signal.SIGINT)
         start = time.monotonic()
         _, err = process.communicate(timeout=10)
+    assert "Traceback" not in err
+    if "best model so far" in err:  # there was one to stop with
+        assert sorted(os.listdir(tmp_path / "out")) == ["forecast.csv", "model.json", "report.html"]
+        assert json.loads((tmp_path / "out" / "model.json").read_text())["verdict"]["trusted"] is False
+        return
     assert time.monotonic() - start < 1.5  # a second, and half of one for a loaded machine
     assert process.returncode in (130, -signal.SIGINT)  # a shell shows 130 for both
-    assert "Traceback" not in err
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+def test_a_second_ctrl_c_ends_at_once(tmp_path):
+    command = [*JETODE, "demo", "--out", str(tmp_path / "out")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        time.sleep(1.0)
+        for _ in range(2):
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
+            time.sleep(0.1)
+        _, err = process.communicate(timeout=10)
+    assert process.returncode in (0, 130, -signal.SIGINT) and "Traceback" not in err

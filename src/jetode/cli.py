@@ -7,35 +7,30 @@ trustworthy model was found; 130 stopped by Ctrl-C.  Every file appears whole or
 from __future__ import annotations
 
 import io
-import math
-import shlex
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from importlib.resources import as_file, files
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import numpy as np
 
+from jetode.cli_common import BAD_INPUT, INTERRUPTED, OK, column_options, command_line, json_option, positive
+from jetode.cli_paper import paper
+from jetode.cli_reconstruct import demo, export, reconstruct
 from jetode.errors import InputError
-from jetode.files import make_directory, whole_file, write_text
+from jetode.files import whole_file
 from jetode.noise import NOISE_KINDS
 from jetode.polynomials import FloatArray
 from jetode.reading import read
-from jetode.series import Series, uniform_step
-from jetode.terminal import one_json, summary, working
+from jetode.series import uniform_step
+from jetode.terminal import one_json, working
 from jetode.textfile import open_table
 
-if TYPE_CHECKING:
-    pass
-
-OK, BAD_INPUT, NOT_TRUSTED, INTERRUPTED = 0, 2, 3, 130
-DEMO_RECORD = "lorenz_x_15.csv"
 BLOCK = 1 << 16  # samples turned into text at once
 
 
@@ -65,21 +60,7 @@ def _fail(sentence: str) -> int:
 
 def record_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """FILE and how to read it."""
-    for decorate in (
-        click.option("--dt", type=float, help="Sampling interval, where there is no time column."),
-        click.option("--time", help="Time column, by name or number (default: t or time)."),
-        click.option("--column", help="Column of the record, by name or number from 1."),
-        click.argument("file", type=click.Path(path_type=Path)),
-    ):
-        command = decorate(command)
-    return command
-
-
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
-quiet_option = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
-out_directory = click.option(
-    "--out", type=click.Path(path_type=Path), help="Directory for model.json, forecast.csv and the page."
-)
+    return click.argument("file", type=click.Path(path_type=Path))(column_options(command))
 
 
 @click.group(cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -93,6 +74,7 @@ def cli(context: click.Context) -> None:
       jetode diagnose record.csv
       jetode reconstruct record.csv --out result
       jetode forecast result/model.json --horizon 20
+      jetode export result/model.json --format c
     or with the one that comes along:
       jetode demo
 
@@ -100,6 +82,10 @@ def cli(context: click.Context) -> None:
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
+
+
+for command in (reconstruct, demo, export, paper):
+    cli.add_command(command)
 
 
 @cli.command()
@@ -123,103 +109,6 @@ def diagnose(file: Path, column: str | None, time: str | None, dt: float | None,
     else:
         click.echo(diagnosis.text())
     return OK
-
-
-@cli.command()
-@record_options
-@click.option("--method", help="joint, or paper for the paper's workflow (default: joint, paper if a degree is given).")
-@click.option("--order", type=int, help="Number of jet coordinates u0, u1, … (default: 3).")
-@click.option("--denominator-degree", type=int, help="Degree of D (default: chosen from the record).")
-@click.option("--numerator-degree", type=int, help="Degree of N (default: chosen from the record).")
-@click.option("--horizon", type=float, help="Length of forecast.csv (default: a tenth of the record).")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of anything random.")
-@out_directory
-@json_option
-@quiet_option
-def reconstruct(
-    file: Path,
-    column: str | None,
-    time: str | None,
-    dt: float | None,
-    method: str | None,
-    order: int | None,
-    denominator_degree: int | None,
-    numerator_degree: int | None,
-    horizon: float | None,
-    seed: int,
-    out: Path | None,
-    as_json: bool,
-    quiet: bool,
-) -> int:
-    """Find the differential equation of the record in FILE.
-
-    \b
-    Example:
-      jetode simulate lorenz --out lorenz.csv
-      jetode reconstruct lorenz.csv --out result
-
-    Exits with 0 when the model can be trusted, 3 when it cannot (the numbers are still written).
-    """
-    given = {
-        "method": method,
-        "order": order,
-        "denominator_degree": denominator_degree,
-        "numerator_degree": numerator_degree,
-    }
-    options = {name: value for name, value in given.items() if value is not None}
-    return _reconstruct(
-        read(file, column, time, dt),
-        {"seed": seed, **options},
-        horizon,
-        out,
-        as_json,
-        quiet,
-    )
-
-
-@cli.command()
-@click.option("--out", type=click.Path(path_type=Path), default=Path("demo-out"), show_default=True)
-@json_option
-@quiet_option
-def demo(out: Path, as_json: bool, quiet: bool) -> int:
-    """Reconstruct the shipped Lorenz record (15 % noise) end to end.
-
-    \b
-    Example:
-      jetode demo --out demo-out
-    """
-    with as_file(files("jetode") / "data" / DEMO_RECORD) as path:
-        record = read(path)
-    _reconstruct(record, {"seed": 0}, None, out, as_json, quiet)
-    return OK
-
-
-def _reconstruct(
-    record: Series,
-    options: dict[str, Any],
-    horizon: float | None,
-    out: Path | None,
-    as_json: bool,
-    quiet: bool,
-) -> int:
-    length = _positive("horizon", horizon) if horizon is not None else 0.1 * record.duration
-    from jetode.reconstruct import reconstruct as fit
-
-    with working("Reconstructing"):
-        model = fit(record, **options)
-        forecast = model.forecast(length)
-    if out is not None:
-        from jetode.page import page
-
-        make_directory(out)
-        model.save(out / "model.json")
-        forecast.to_csv(out / "forecast.csv")
-        write_text(out / "page.html", page(record, model, forecast))
-    if as_json:
-        click.echo(one_json(model.summary()))
-    elif not quiet:
-        click.echo(summary(record, model, forecast, out))
-    return OK if model.verdict.trusted else NOT_TRUSTED
 
 
 @cli.command()
@@ -247,7 +136,7 @@ def forecast(
     Example:
       jetode forecast result/model.json --horizon 20 --out ahead.csv
     """
-    _positive("horizon", horizon)
+    positive("horizon", horizon)
     if start is not None and record is None:
         raise InputError("The '--start' option needs the record again: give it with '--record FILE'.")
     series = None if record is None else read(record, column, time, dt)
@@ -293,7 +182,7 @@ def score(
     measured = read(truth, column, time, dt)
     predicted = _read_forecast(forecast, measured.dt)
     if lyapunov is not None:
-        _positive("lyapunov", lyapunov)
+        positive("lyapunov", lyapunov)
     from jetode.score import valid_prediction_time
 
     vpt = float(valid_prediction_time(predicted, measured.values, measured.dt, threshold=threshold, run=run))
@@ -347,15 +236,16 @@ def simulate(
 
     if system not in systems:
         raise InputError(f"There is no system {system!r}; known are {', '.join(systems)}.")
-    _positive("duration", duration)
-    _positive("dt", dt)
+    positive("duration", duration)
+    positive("dt", dt)
     start = None if initial is None else _numbers("initial", initial)
     with working("Simulating"), _stopped_at_once():
         trajectory = systems[system].simulate(duration, dt=dt, transient=transient, initial=start)
         series = trajectory.observe(observable)
     values = add_noise(series.values, noise, np.random.default_rng(seed), noise_kind)
     name = observable if observable.isidentifier() else "value"
-    header = f"# {_command_line()}\nt,{name}\n"
+    seed_shown = ("seed",) if noise else ()
+    header = f"# {command_line(*seed_shown)}\nt,{name}\n"
     _write(out, chain([header], _rows(series.times, values)))
     return OK
 
@@ -381,21 +271,6 @@ def _rows(times: FloatArray, values: FloatArray) -> Iterator[str]:
             yield f"{t:.12g},{v!r}\n"
 
 
-def _command_line() -> str:
-    """The command as typed, without the name of the output file."""
-    context = click.get_current_context()
-    words = []
-    for parameter in context.command.params:
-        value = context.params[str(parameter.name)]
-        if isinstance(parameter, click.Argument):
-            words.append(str(value))
-        elif parameter.name != "out" and value != parameter.default:
-            words += [parameter.opts[0], str(value)]
-    if "--seed" not in words and context.params["noise"]:
-        words += ["--seed", str(context.params["seed"])]
-    return shlex.join(["jetode", str(context.info_name), *words])
-
-
 def _read_forecast(path: Path, dt: float) -> FloatArray:
     """The values of a forecast, however early it stopped; its steps must be ``dt``."""
     try:
@@ -416,12 +291,6 @@ def _write(path: Path | None, lines: Iterable[str]) -> None:
         return
     with whole_file(path) as file:
         file.writelines(lines)
-
-
-def _positive(name: str, value: float) -> float:
-    if not (math.isfinite(value) and value > 0):
-        raise InputError(f"The '--{name}' option must be a number > 0. Got {value} instead.")
-    return value
 
 
 def _numbers(name: str, text: str) -> tuple[float, ...]:

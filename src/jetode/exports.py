@@ -57,7 +57,7 @@ def equations(model: Model) -> Equations:
 
 def _product(coefficient: float, exponents: Exponents, names: Sequence[str]) -> str:
     factors = [n for n, k in zip(names, exponents, strict=True) for _ in range(k)]
-    return "*".join([repr(float(coefficient)), *factors])
+    return "*".join(factors if coefficient == 1 and factors else [repr(float(coefficient)), *factors])
 
 
 def _sum(p: Mapping[Exponents, float], names: Sequence[str]) -> str:

@@ -22,6 +22,7 @@ import numpy as np
 
 from jetode.errors import InputError
 from jetode.polynomials import FloatArray
+from jetode.resample import resampled
 from jetode.series import Series, uniform_step
 from jetode.textfile import open_table
 
@@ -83,14 +84,19 @@ def read(
     time: str | int | None = None,
     dt: float | None = None,
     t0: float | None = None,
+    resample: float | None = None,
 ) -> Series:
-    """Read one channel; ``column`` and ``time`` are names or 1-based numbers, ``dt`` replaces a time."""
+    """Read one channel; ``column`` and ``time`` are names or 1-based numbers, ``dt`` replaces a time.
+
+    ``resample`` is the step to which unequal times are brought (:func:`jetode.resample.resampled`); without it they
+    are an error.
+    """
     source = Path(path)
     if dt is not None and not (math.isfinite(dt) and dt > 0):
         raise InputError(f"The 'dt' parameter must be a number > 0. Got {dt} instead.")
     try:
         table = _open(source)
-        return _choose(source, table, column, time, dt, t0)
+        return _choose(source, table, column, time, dt, t0, resample)
     except FileNotFoundError:
         raise InputError(f"There is no file {str(source)!r}.") from None
     except IsADirectoryError:
@@ -106,6 +112,7 @@ def _choose(
     time: str | int | None,
     dt: float | None,
     t0: float | None,
+    resample: float | None,
 ) -> Series:
     value = None if column is None else _resolve(path, table, column, "column")
     if time is not None:
@@ -133,10 +140,18 @@ def _choose(
     data = table.read([value] if asked is None else [value, asked])
     values = np.ascontiguousarray(data[:, 0])
     times = None if asked is None else data[:, 1]
-    if first is not None and times is not None:
+    if first is not None and times is not None and resample is not None:
+        clock = first
+    elif first is not None and times is not None:
         times = _unnamed_time(path, table, times, column, dt)
         clock = None if times is None else first
-    step, start = _sampling(path, table, value, times, clock, dt)
+    if resample is not None:
+        if times is None or clock is None:
+            raise InputError(f"{path.name} has no time column, so there is nothing to resample; give 'dt' (--dt).")
+        values, start = resampled(times, values, resample, table.place)
+        step = resample
+    else:
+        step, start = _sampling(path, table, value, times, clock, dt)
     infinite = np.flatnonzero(np.isinf(values))
     if infinite.size:
         raise InputError(

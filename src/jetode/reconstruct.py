@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from jetode.closure import Closure
+from jetode.decimate import reduce_all
 from jetode.equilibria import equilibria
 from jetode.errors import InputError
 from jetode.field import Field
@@ -50,8 +51,7 @@ def reconstruct(record: Series | Sequence[Series], method: str | None = None, **
     ``method="joint"`` takes the options of :func:`joint`, ``method="paper"`` those of :func:`paper`; without a method
     it is the paper's where the degrees of its closure are given, else the joint fit.
     """
-    if method is None:
-        method = "paper" if {"denominator_degree", "numerator_degree"} & options.keys() else "joint"
+    method = method_of({"method": method, **options})
     if method not in METHODS:
         allowed = ", ".join(METHODS)
         raise InputError(f"The 'method' parameter must be one of {allowed}. Got {method!r} instead.")
@@ -60,6 +60,12 @@ def reconstruct(record: Series | Sequence[Series], method: str | None = None, **
         if name not in known:
             raise InputError(f"The method {method!r} takes no option {name!r}. It takes {', '.join(known)}.")
     return METHODS[method](record, **options)
+
+
+def method_of(options: Mapping[str, Any]) -> str:
+    """The method asked for, else the paper's where the degrees of its closure are given, else the joint fit."""
+    default = "paper" if {"denominator_degree", "numerator_degree"} & options.keys() else "joint"
+    return options.get("method") or default
 
 
 def joint(
@@ -86,6 +92,7 @@ def joint(
     if max_seconds is not None and not max_seconds > 0:
         raise InputError(f"The 'max_seconds' parameter must be > 0. Got {max_seconds} instead.")
     budget = budget or Budget(max_seconds)
+    records, notes = reduce_all(records)
     fitted = fit_joint(records, int(order), sigma, budget, progress)
     if isinstance(fitted, Refusal):
         return _no_model(records[0], int(order), fitted.reason)
@@ -105,7 +112,7 @@ def joint(
         spread=np.nanstd(states, axis=0),
         end_state=path.end,
         spline=SplineInfo.of(fitted.prepared.spline),
-        settings={"order": int(order), "sigma": sigma, "max_seconds": max_seconds, "seed": seed},
+        settings={"order": int(order), "sigma": sigma, "max_seconds": max_seconds, "seed": seed, "reduction": notes},
         diagnostics={
             "clean": fitted.prepared.clean,
             "amplitude": model.amplitude,

@@ -1,0 +1,113 @@
+(function () {
+  "use strict";
+  const root = document.documentElement;
+  const dark = window.matchMedia("(prefers-color-scheme: dark)");
+  const narrow = window.matchMedia("(max-width: 44rem)");
+  const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
+  const setTheme = (name) => { root.dataset.theme = name; };
+  setTheme(dark.matches ? "dark" : "light");
+  const colour = (role) => getComputedStyle(root).getPropertyValue("--" + role).trim();
+
+  function trace(t, solid) {
+    const ink = colour(t.role === "edge" || t.role === "band" || t.role === "inner" ? "model" : t.role);
+    const common = { name: t.name, showlegend: !t.hidden, legendgroup: t.hidden || t.fill ? t.name : undefined };
+    for (const key of ["x", "y", "z", "x0", "dx"]) if (key in t) common[key] = t[key];
+    if (t.kind === "bar") return { ...common, type: "bar", marker: { color: ink }, showlegend: false };
+    if (t.kind === "zero") return { ...common, type: "contour", showscale: false, showlegend: true, hoverinfo: "name",
+      contours: { start: 0, end: 0, size: 1, coloring: "none" }, line: { color: ink, width: 3 } };
+    const line = { color: ink, width: t.width || 1.2, dash: t.dash || "solid" };
+    if (t.role === "edge" || t.fill) line.width = 0;
+    return { ...common, type: solid ? "scatter3d" : "scatter", mode: t.mode, line, connectgaps: false,
+      marker: { color: ink, size: t.size || 4 }, fill: t.fill, fillcolor: t.fill ? colour(t.role) : undefined,
+      hoverinfo: t.role === "edge" || t.fill ? "skip" : undefined };
+  }
+
+  function axis(a) {
+    return { gridcolor: colour("line"), zerolinecolor: colour("line"), linecolor: colour("line"), automargin: true,
+      color: colour("ink"), backgroundcolor: colour("paper"), ...a };
+  }
+
+  function layout(f) {
+    const out = { font: { family: getComputedStyle(document.body).fontFamily, color: colour("ink"), size: 13 },
+      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", margin: { l: 50, r: 12, t: 8, b: 44 },
+      legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, bgcolor: "rgba(0,0,0,0)" },
+      hovermode: f.solid ? "closest" : "x", bargap: 0.35,
+      hoverlabel: { bgcolor: colour("panel"), font: { color: colour("ink") } } };
+    const axes = {};
+    for (const name of Object.keys(f.axes)) axes[name] = axis(f.axes[name]);
+    if (f.solid) {
+      out.scene = { ...axes, dragmode: "orbit", aspectmode: "cube", camera: { eye: narrow.matches ? { x: 1.6, y: 1.6, z: 0.85 } : { x: 1.3, y: 1.3, z: 0.7 }, center: { x: 0, y: 0, z: -0.12 } } };
+      out.margin = { l: 0, r: 0, t: 0, b: 0 };
+      out.uirevision = "turn";
+    } else Object.assign(out, axes);
+    return out;
+  }
+
+  const plots = Array.from(document.querySelectorAll("[data-figure]"));
+  const config = () => ({ responsive: true, displaylogo: false, displayModeBar: narrow.matches ? false : undefined,
+    modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d", "resetCameraLastSave3d"] });
+  async function draw() {
+    for (const div of plots) {
+      const f = FIGURES[div.dataset.figure];
+      await Plotly.react(div, f.traces.map((t) => trace(t, f.solid)), layout(f), config());
+    }
+  }
+
+  const solid = document.querySelector(".plot.solid");
+  async function forPrint() {
+    if (!solid) return;
+    const picture = document.createElement("img");
+    picture.className = "print";
+    picture.alt = solid.getAttribute("aria-label");
+    picture.src = await Plotly.toImage(solid, { format: "png", width: 900, height: 640 });
+    solid.after(picture);
+  }
+
+  const turn = document.getElementById("turn");
+  if (turn) {
+    let frame = 0;
+    const step = () => {
+      const eye = solid._fullLayout.scene.camera.eye;
+      const a = 0.012;
+      const x = eye.x * Math.cos(a) - eye.y * Math.sin(a), y = eye.x * Math.sin(a) + eye.y * Math.cos(a);
+      Plotly.relayout(solid, { "scene.camera.eye": { x, y, z: eye.z } });
+      frame = requestAnimationFrame(step);
+    };
+    const stop = () => { cancelAnimationFrame(frame); frame = 0; turn.setAttribute("aria-pressed", "false"); turn.textContent = "Turn"; };
+    turn.addEventListener("click", () => {
+      if (frame) return stop();
+      turn.setAttribute("aria-pressed", "true"); turn.textContent = "Stop";
+      frame = requestAnimationFrame(step);
+    });
+    solid.addEventListener("pointerdown", () => { if (frame) stop(); });
+    if (calm.matches) turn.parentElement.hidden = true;
+  }
+
+  function value(cell) {
+    const text = cell.textContent.trim().replace("−", "-").replace(/^[≤≥]\s/, "");
+    return text !== "" && isFinite(text) ? Number(text) : text;
+  }
+  for (const table of document.querySelectorAll("table.sortable")) {
+    table.querySelectorAll("th").forEach((head, column) => {
+      head.querySelector("button").addEventListener("click", () => {
+        const down = head.getAttribute("aria-sort") === "ascending";
+        table.querySelectorAll("th").forEach((h) => h.setAttribute("aria-sort", "none"));
+        head.setAttribute("aria-sort", down ? "descending" : "ascending");
+        const body = table.tBodies[0];
+        const rows = Array.from(body.rows).sort((a, b) => {
+          const [x, y] = [value(a.cells[column]), value(b.cells[column])];
+          if (typeof x !== typeof y) return typeof x === "number" ? -1 : 1;
+          const order = typeof x === "number" ? x - y : x.localeCompare(y);
+          return down ? -order : order;
+        });
+        body.append(...rows);
+      });
+    });
+  }
+
+  document.getElementById("theme").addEventListener("click", () => {
+    setTheme(root.dataset.theme === "dark" ? "light" : "dark"); draw();
+  });
+  dark.addEventListener("change", () => { setTheme(dark.matches ? "dark" : "light"); draw(); });
+  draw().then(forPrint).then(() => { document.body.dataset.ready = "yes"; });
+})();
