@@ -47,13 +47,17 @@ def anneal(
     schedule: Schedule,
     interrupt: Callable[[], bool] | None = None,
     rescale: bool = True,
+    ceiling: float = np.inf,
 ) -> Fit:
-    """Fit along the schedule, each level starting from the last; ``rescale`` keeps w at unit spread."""
+    """Fit along the schedule, each level starting from the last; ``rescale`` keeps w at unit spread.
+
+    A fit whose cost passes ``ceiling`` is given up (cost inf): tightening q can only raise it further.
+    """
     fit = Fit(terms, states, np.inf, np.inf, np.inf, 0, False)
     for q in schedule.levels:
         fit = minimise(data, fit.terms, fit.states, q, schedule.iterations, interrupt=interrupt)
         if rescale:
             fit = rescale_hidden(fit)
-        if not np.isfinite(fit.cost):
-            break
+        if not fit.cost <= ceiling:
+            return replace(fit, misfit=np.inf)
     return fit

@@ -171,7 +171,7 @@ def minimise(
         linear.at(states, coefficients)
         iteration += 1
         improved = False
-        for _ in range(5):
+        for _ in range(3):
             eliminated = linear.eliminate(q, damping * mean_weight)
             if not np.all(np.isfinite(eliminated.schur)):
                 break

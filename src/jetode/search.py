@@ -35,6 +35,7 @@ SCREEN_LENGTH = 100.0  # tc
 SEARCH_LENGTH = 360.0  # tc: forms and terms are searched on this much of a long record
 SCREEN = Schedule((1.0, 0.3, 0.1, 0.04, 0.015), 3)
 RESCREEN = Schedule((0.03, 0.015, 0.008, 0.004), 4)
+PATIENT = Schedule(tuple(float(q) for q in np.geomspace(1.0, 1e-3, 14)), 8)  # without a pole there is no scan
 COOL = Schedule((0.3, 0.1, 0.05, 0.025, 0.012, 0.006, 0.003, 0.001), 4)
 REHEATS = (
     Schedule(tuple(float(q) for q in np.geomspace(0.3, 1e-3, 10)), 8),
@@ -43,6 +44,7 @@ REHEATS = (
 RESCREENED = 6  # candidates kept after the first look
 CARRIED = 3  # candidates carried on to the whole search stretch
 CARRY_REACH = 5.0  # terms' worth of cost by which a candidate may trail after screening
+HOPELESS = 1.3  # times the best cost so far: a candidate without a pole is given up there
 SELECT_REACH = 10.0  # and after cooling, before elimination
 SEARCH_STEP = 0.1  # tc: the search integrates coarsely where the noise hides it
 COARSE_SIGMA = 0.03
@@ -161,9 +163,15 @@ def states_for(prepared: Prepared, regular: RegularClosure, data: Data) -> Float
 
 
 def carry(
-    prepared: Prepared, data: Data, candidates: list[Candidate], price: float, interrupt: Interrupt
+    prepared: Prepared,
+    data: Data,
+    candidates: list[Candidate],
+    plain: list[Candidate],
+    price: float,
+    interrupt: Interrupt,
 ) -> list[Candidate]:
-    """Cool the screened candidates on ``data`` with D held; keep those that elimination could still make best."""
+    """Cool the screened candidates on ``data`` with D held, and those without a pole, which need no scan, from the
+    start; keep what elimination could still make best."""
     out = []
     reach = candidates[0].cost + CARRY_REACH * price if candidates else 0.0
     for candidate in candidates[:CARRIED]:
@@ -171,9 +179,14 @@ def carry(
             break
         held = held_terms(candidate, candidate.fit)
         start = states_for(prepared, regular_of(candidate.fit.terms), data)
-        fit = anneal(data, held, start, COOL, interrupt)
+        out.append(replace(candidate, fit=anneal(data, held, start, COOL, interrupt)))
+    ceiling = HOPELESS * max(min((c.cost for c in out), default=np.inf), float(data.n_samples))
+    for candidate in plain:
+        start_jets = prepared.jets.head(data.y.size)
+        begun = start_form(start_jets, candidate.form, candidate.denominator)
+        fit = anneal(data, begun.terms, begun.states[data.layout.first], PATIENT, interrupt, ceiling=ceiling)
         out.append(replace(candidate, fit=fit))
-    out = _distinct(sorted(out, key=lambda c: c.cost))
+    out = _distinct(sorted((c for c in out if np.isfinite(c.cost)), key=lambda c: c.cost))
     reach = out[0].cost + SELECT_REACH * price if out else 0.0
     return [c for c in out if c.cost <= reach]
 
@@ -238,13 +251,13 @@ def search(prepared: Prepared, order: int, interrupt: Interrupt, progress: Progr
     data = prepared.data(sigma, samples, SEARCH_STEP if sigma > COARSE_SIGMA else STEP)
     chosen: list[Candidate] = []
     price = term_price(data.n_samples, len(affine_pole(order, 0, (), 2, 2).big_p) + 3)
-    for name, candidates in rungs(prepared, order):
+    for name, plain, candidates in rungs(prepared, order):
         if interrupt() or (chosen and satisfies(chosen[0], data)):
             break
         progress(f"{name}: scanning {len(candidates)} candidates")
         screened = screen(prepared, sigma, candidates, interrupt)
         progress(f"{name}: fitting the best on the record")
-        for candidate in carry(prepared, data, screened, price, interrupt):
+        for candidate in carry(prepared, data, screened, plain, price, interrupt):
             progress(f"{name}: eliminating terms")
             chosen.append(select_terms(data, candidate, price, interrupt))
             if interrupt():
@@ -261,16 +274,19 @@ def satisfies(candidate: Candidate, data: Data) -> bool:
     return few and candidate.cost < SATISFYING * data.n_samples
 
 
-def rungs(prepared: Prepared, order: int) -> list[tuple[str, list[Candidate]]]:
-    """The ladder: no pole or a pole in u0 with quadratic P; then tilted poles and cubic P; then curved poles."""
-    ladder = [("quadratic", [without_pole(order, 2), *u0_poles(prepared, order, 2, 2)])]
-    wider = [without_pole(order, 3)]
+Rung = tuple[str, list[Candidate], list[Candidate]]
+
+
+def rungs(prepared: Prepared, order: int) -> list[Rung]:
+    """The ladder (name, candidates without a pole, candidate poles): a pole in u0 with quadratic P; tilted poles,
+    and cubic P without a pole; cubic P with a pole in u0; curved poles."""
+    ladder: list[Rung] = [("quadratic", [without_pole(order, 2)], u0_poles(prepared, order, 2, 2))]
     if order == 3:
-        wider += tilted_poles(prepared)
-    ladder.append(("tilted and cubic", wider))
-    ladder.append(("cubic", u0_poles(prepared, order, 3, 3)))
-    if order == 3:
-        ladder.append(("curved", curved_poles(prepared)))
+        ladder.append(("tilted", [without_pole(order, 3)], tilted_poles(prepared)))
+        ladder.append(("cubic", [], u0_poles(prepared, order, 3, 3)))
+        ladder.append(("curved", [], curved_poles(prepared)))
+    else:
+        ladder.append(("cubic", [without_pole(order, 3)], u0_poles(prepared, order, 3, 3)))
     return ladder
 
 
