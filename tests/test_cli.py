@@ -14,6 +14,8 @@ import pytest
 from click.testing import CliRunner
 
 from jetode.cli import cli
+from jetode.cli_reconstruct import stops_with_the_best
+from jetode.joint import Budget
 
 JETODE = [sys.executable, "-m", "jetode"]
 PAPER = ["--method", "paper", "--order", "3", "--denominator-degree", "1", "--numerator-degree", "4"]
@@ -252,6 +254,18 @@ def test_ctrl_c_ends_within_a_second_or_with_the_best_model(tmp_path, arguments,
     assert time.monotonic() - start < 1.5  # a second, and half of one for a loaded machine
     assert process.returncode in (130, -signal.SIGINT)  # a shell shows 130 for both
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+def test_ctrl_c_cancels_the_budget_once_there_is_a_model(capsys):
+    budget, stages = Budget(), []
+    with stops_with_the_best(budget, stages.append) as progress:
+        progress("quadratic: eliminating terms")
+        assert not budget.spent
+        os.kill(os.getpid(), signal.SIGINT)
+        assert budget.spent
+    assert stages == ["quadratic: eliminating terms"] and "best model so far" in capsys.readouterr().err
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
