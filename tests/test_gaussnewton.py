@@ -71,7 +71,7 @@ def test_inputs_are_left_alone(problem):
 
 
 def test_a_hopeless_start_is_a_value(problem):
-    data, path = problem
+    data, _ = problem
     start = np.full((data.layout.first.size, 2), 1e150)
     fit = minimise(data, terms_at(TRUE), start, 0.1)
     assert fit.cost == np.inf and not fit.converged and fit.iterations == 0
