@@ -19,6 +19,7 @@ from typing import Any
 import click
 import numpy as np
 
+from jetode.cli_benchmark import benchmark
 from jetode.cli_common import BAD_INPUT, INTERRUPTED, OK, column_options, command_line, json_option, positive
 from jetode.cli_paper import paper
 from jetode.cli_reconstruct import demo, export, reconstruct
@@ -298,6 +299,9 @@ def _numbers(name: str, text: str) -> tuple[float, ...]:
         return tuple(float(word) for word in text.split(","))
     except ValueError:
         raise InputError(f"The '--{name}' option must be numbers with commas. Got {text!r} instead.") from None
+
+
+cli.add_command(benchmark)
 
 
 def main() -> None:

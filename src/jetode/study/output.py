@@ -1,0 +1,89 @@
+"""The folder that a study leaves: results.json, timings.json, realizations.csv, figures and index.html."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from jetode.files import make_directory, whole_file, write_text
+from jetode.study import plots
+from jetode.study.sections import Section
+from jetode.terminal import plain
+
+ROW_KINDS = ("paper", "joint", "joint-plain", "transfer", "joint-transfer", "peer")
+LISTS = ("vpt", "past", "smoothed", "oracle", "home", "away")
+
+
+def write_all(
+    out: Path,
+    about: Mapping[str, Any],
+    sections: Sequence[Section],
+    rows: Sequence[tuple[str, dict[str, Any]]],
+    timings: Mapping[str, Any],
+) -> None:
+    """Everything; a section's data are under its key in results.json."""
+    draw(sections, make_directory(out / "figures"))
+    results: dict[str, Any] = {"about": dict(about)}
+    for section in sections:
+        results[section.key] = {
+            "title": section.title,
+            "source": section.source,
+            "agrees": section.agrees,
+            "sentence": section.sentence,
+            "data": section.data,
+        }
+    _json(out / "results.json", results)
+    _json(out / "timings.json", timings)
+    with whole_file(out / "realizations.csv") as file:
+        file.write(realizations(rows))
+    write_text(out / "index.html", page(about, sections))
+
+
+def _json(path: Path, data: Mapping[str, Any]) -> None:
+    write_text(path, json.dumps(plain(data), ensure_ascii=False, allow_nan=False, indent=1) + "\n")
+
+
+def draw(sections: Sequence[Section], folder: Path) -> None:
+    """Every figure as PDF and PNG; without dates, so that equal runs give equal files."""
+    for section in sections:
+        for drawing in section.drawings:
+            with plots.styled():
+                figure = drawing.draw()
+                figure.savefig(folder / f"{drawing.name}.pdf", metadata={"CreationDate": None})
+                figure.savefig(folder / f"{drawing.name}.png", metadata={"Software": None})
+
+
+def realizations(rows: Sequence[tuple[str, dict[str, Any]]]) -> str:
+    """One line per realization; lists over the eight starts are spread into columns."""
+    spread = [(group, _flat(row)) for group, row in rows]
+    columns = list(dict.fromkeys(name for _, row in spread for name in row))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, ["group", *columns], lineterminator="\n")
+    writer.writeheader()
+    for group, row in spread:
+        writer.writerow({"group": group, **row})
+    return text.getvalue()
+
+
+def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for name, value in row.items():
+        if name in LISTS and isinstance(value, list):
+            out |= {f"{name}_{i + 1}": v for i, v in enumerate(value)}
+        else:
+            out[name] = value
+    return out
+
+
+def page(about: Mapping[str, Any], sections: Sequence[Section]) -> str:
+    """index.html."""
+    from jinja2 import Environment
+
+    template = files("jetode").joinpath("templates", "paper.html").read_text(encoding="utf-8")
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    return environment.from_string(template).render(about=about, sections=sections)
