@@ -1,6 +1,6 @@
 """Derive src/jetode/data/panel.csv and panel_more.csv from the right-hand sides of the package dysts.
 
-    .venv/bin/python scripts/make_panel.py            # both tables, about ten minutes
+    .venv/bin/python scripts/make_panel.py            # both tables, about a quarter of an hour
     .venv/bin/python scripts/make_panel.py --only Lorenz
 
 Regular forms are derived symbolically with exact parameters: u0 = s, u1 = F_s; where F_s is affine in one hidden
@@ -71,7 +71,7 @@ def load(name: str) -> Flow | None:
         return None
     names = ("x", "y", "z") if dimension == 3 else ("x1", "x2", "x3", "x4")
     variables = sympy.symbols(names, real=True)
-    values = {k: v for k, v in about["parameters"].items()}
+    values = about["parameters"]
     if any(not isinstance(v, int | float) for v in values.values()):
         return None
     exact = {k: sympy.Rational(str(v)) for k, v in values.items()}
@@ -240,7 +240,7 @@ def write(path: Path, rows: list[dict[str, str]]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", help="one system, printed and not written")
-    parser.add_argument("--no-more", action="store_true", help="the panel only")
+    parser.add_argument("--table", choices=("panel", "more", "both"), default="both")
     options = parser.parse_args()
     panel: dict[str, list[str]] = {}
     for channel in PANEL.replace("\n", " ").split(";"):
@@ -249,8 +249,9 @@ def main() -> None:
     if options.only:
         rows_of(options.only, None)
         return
-    write(DATA / "panel.csv", [row for name, wanted in panel.items() for row in rows_of(name, wanted)])
-    if options.no_more:
+    if options.table != "more":
+        write(DATA / "panel.csv", [row for name, wanted in panel.items() for row in rows_of(name, wanted)])
+    if options.table == "panel":
         return
     more = []
     for name in sorted(METADATA):

@@ -213,7 +213,7 @@ def _one_thread() -> AbstractContextManager[object]:
         return nullcontext()
     from threadpoolctl import threadpool_limits
 
-    return threadpool_limits(limits=1)  # type: ignore[no-any-return]
+    return threadpool_limits(limits=1)
 
 
 def forecast(name: str, values: ArrayLike, dt: float, steps: int, seed: int = 0) -> FloatArray:

@@ -1,0 +1,131 @@
+"""``jetode benchmark``: the panel of channels and the real recording (design.md §4–§6), resumable and in parallel.
+
+One JSON file per run, written whole or not at all; a run whose file is there is not repeated.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from jetode.errors import InputError
+from jetode.files import make_directory, write_text
+
+Run = tuple[str, int, float, str]  # channel, trajectory, noise, table
+
+
+@click.group()
+def benchmark() -> None:
+    """Measure jetode and its peers on records they have not seen (extra: jetode[bench])."""
+
+
+@benchmark.command()
+@click.option(
+    "--channels", default="all", show_default=True, help="Names or classes, by commas: R0-R2, 'Lorenz x', all."
+)
+@click.option("--noise", default="0,0.05,0.15", show_default=True, help="Noise levels in std, by commas.")
+@click.option("--trajectories", type=click.IntRange(1), default=5, show_default=True)
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
+@click.option("--peers/--no-peers", default=True, show_default=True, help="Also measure the peers on every record.")
+@click.option("--more", is_flag=True, help="The further channels of panel_more.csv instead of the panel.")
+@click.option("--out", type=click.Path(path_type=Path), default=Path("panel-out"), show_default=True)
+@click.option("--page", type=click.Path(path_type=Path), help="HTML page (default: panel.html in --out).")
+def panel(
+    channels: str, noise: str, trajectories: int, jobs: int, peers: bool, more: bool, out: Path, page: Path | None
+) -> int:
+    """Every channel × noise level × trajectory: form, terms, forecasts ahead, verdict, time, peers.
+
+    \b
+    Example:
+      jetode benchmark panel --channels R0-R2 --noise 0.05 --trajectories 1 --no-peers
+    """
+    from jetode.panel import select
+
+    try:
+        levels = [float(level) for level in noise.split(",")]
+    except ValueError:
+        raise InputError(f"The '--noise' option must be numbers with commas. Got {noise!r} instead.") from None
+    table = "panel_more.csv" if more else "panel.csv"
+    runs: list[Run] = [
+        (c.name, trajectory, level, table)
+        for level in levels
+        for trajectory in range(trajectories)
+        for c in select(channels.split(","), table)
+    ]
+    results = []
+    for result in _results(runs, make_directory(out), peers, jobs):
+        results.append(result)
+        click.echo(line(result))
+    from jetode.panel_page import page as render
+    from jetode.panel_page import summarise, summary_text
+
+    click.echo(summary_text(summarise(results)))
+    write_text(page or out / "panel.html", render(results, click.get_current_context().command_path))
+    return 0
+
+
+def line(result: dict[str, Any]) -> str:
+    """One run in one line."""
+    if "right" in result:
+        word = "RIGHT" if result["right"] else "terms" if result["terms"] else "form " if result["form"] else "wrong"
+        differ = " ".join([*(f"-[{t}]" for t in result["missing"]), *(f"+[{t}]" for t in result["extra"])])
+        limit = f"/{result['oracle']:.2f}"
+        error = "" if result["error"] is None else f" N {result['error']:.1e}"
+    else:
+        word, differ, limit, error = "-    ", "", "", ""
+    trust = "trusted" if result["trusted"] else "refused"
+    chi2 = result["chi2"]
+    best = max(result["peers"].items(), key=lambda item: item[1], default=None)
+    beside = "" if best is None else f" best peer {best[0]} {best[1]:.2f}"
+    return (
+        f"{word} {trust} {result['channel']:<20} {result['class']:<3} {result['noise']:<4g} t{result['trajectory']} "
+        f"{result['seconds']:6.1f}s vpt {result['vpt']:.2f}{limit} of {result['horizon']:.1f}{beside}{error} "
+        f"chi2 {'?' if chi2 is None else format(chi2, '.3f')} {differ}"
+        + ("" if result["trusted"] else f" | {result['reason'][:70]}")
+    )
+
+
+def _results(runs: list[Run], out: Path, peers: bool, jobs: int) -> Iterator[dict[str, Any]]:
+    """Results in the order in which they come."""
+    from joblib import Parallel, delayed
+
+    waiting = []
+    for run in runs:
+        done = _read(_place(out, run))
+        if done is not None and (not peers or done["peers"]):
+            yield done
+        else:
+            waiting.append(run)
+    if jobs == 1:
+        yield from (_measure(run, out, peers) for run in waiting)
+    else:
+        yield from Parallel(jobs, return_as="generator_unordered")(
+            delayed(_measure)(run, out, peers) for run in waiting
+        )
+
+
+def _place(out: Path, run: Run) -> Path:
+    name, trajectory, noise, _ = run
+    return out / f"{name.replace(' ', '_')}_n{noise:g}_t{trajectory}.json"
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
+def _measure(run: Run, out: Path, peers: bool) -> dict[str, Any]:
+    """Do one run and leave its file; where only the peers are missing, only they are measured."""
+    from jetode.panel import measure, measure_peers, select
+    from jetode.peers import available
+
+    name, trajectory, noise, table = run
+    task = select([name], table)[0].record(trajectory, noise)
+    names = [peer for peer, call in available().items() if call is not None] if peers else []
+    earlier = _read(_place(out, run))
+    result = measure(task, names) if earlier is None else earlier | {"peers": measure_peers(task, names)}
+    write_text(_place(out, run), json.dumps(result, ensure_ascii=False) + "\n")
+    return result

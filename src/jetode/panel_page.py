@@ -1,0 +1,222 @@
+"""What the panel's runs add up to: the table of the any-channel targets, and one HTML page with a row per channel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+Result = dict[str, Any]
+TARGETS = {  # at noise 0, 5 %, 15 %
+    "right": (0.92, 0.92, 0.80),
+    "oracle_ratio": (0.9, 0.95, 0.9),
+    "beats_peers": (0.95, 0.90, 0.90),
+    "wrong_trusted": (0.02, 0.02, 0.02),
+}
+NOISES = (0.0, 0.05, 0.15)
+TIE = 0.999  # of the horizon
+
+
+def _median(values: Iterable[float]) -> float:
+    found = list(values)
+    return float(np.median(found)) if found else float("nan")
+
+
+def channel_numbers(runs: Sequence[Result]) -> dict[str, Any]:
+    """The median trajectory of one channel at one noise level."""
+    exact = [r for r in runs if "right" in r]
+    horizon = runs[0]["horizon"]
+    vpt = _median(r["vpt"] for r in runs)
+    names = sorted({name for r in runs for name in r["peers"]})
+    peers = {name: _median(r["peers"][name] for r in runs if name in r["peers"]) for name in names}
+    oracle = _median(r["oracle"] for r in exact)
+    return {
+        "channel": runs[0]["channel"],
+        "class": runs[0]["class"],
+        "noise": runs[0]["noise"],
+        "runs": len(runs),
+        "right": _median(r["right"] for r in exact) if exact else None,
+        "right_runs": sum(r["right"] for r in exact),
+        "vpt": vpt,
+        "oracle": oracle if exact else None,
+        "ratio": _median(_ratio(r) for r in exact) if exact else None,
+        "horizon": horizon,
+        "peers": peers,
+        "beats": (vpt >= max(peers.values()) or vpt >= TIE * horizon) if peers else None,
+        "trusted": sum(r["trusted"] for r in runs),
+        "wrong_trusted": sum(r["trusted"] and not r["right"] for r in exact),
+        "seconds": _median(r["seconds"] for r in runs),
+        "error": _median(r["error"] for r in exact if r["error"] is not None) if exact else None,
+        "example": runs[0],
+    }
+
+
+def _ratio(result: Result) -> float:
+    if result["vpt"] >= TIE * result["horizon"]:
+        return 1.0
+    return float(result["vpt"] / result["oracle"]) if result["oracle"] > 0 else 1.0
+
+
+def by_channel(results: Sequence[Result]) -> list[dict[str, Any]]:
+    """One entry per channel and noise level."""
+    groups: dict[tuple[str, float], list[Result]] = {}
+    for r in sorted(results, key=lambda r: (r["class"], r["channel"], r["noise"], r["trajectory"])):
+        groups.setdefault((r["channel"], r["noise"]), []).append(r)
+    return [channel_numbers(runs) for runs in groups.values()]
+
+
+def summarise(results: Sequence[Result]) -> dict[float, dict[str, float]]:
+    """The targets' numbers over the R0–R2 channels, per noise level."""
+    out: dict[float, dict[str, float]] = {}
+    for noise in sorted({r["noise"] for r in results}):
+        rows = [c for c in by_channel(results) if c["noise"] == noise]
+        exact = [c for c in rows if c["right"] is not None]
+        runs = sum(c["runs"] for c in exact)
+        compared = [c["beats"] for c in exact if c["beats"] is not None]
+        seconds = [r["seconds"] for r in results if r["noise"] == noise]
+        out[noise] = {
+            "channels": len(exact),
+            "runs": runs,
+            "right": float(np.mean([c["right"] >= 0.5 for c in exact])) if exact else float("nan"),
+            "oracle_ratio": _median(c["ratio"] for c in exact),
+            "beats_peers": float(np.mean(compared)) if compared else float("nan"),
+            "wrong_trusted": sum(c["wrong_trusted"] for c in exact) / runs if runs else float("nan"),
+            "trusted": sum(c["trusted"] for c in exact) / runs if runs else float("nan"),
+            "seconds": _median(seconds),
+            "slowest": max(seconds),
+        }
+    return out
+
+
+LABELS = {
+    "right": "right form, terms and coefficients (median trajectory), share of channels",
+    "oracle_ratio": "VPT ahead / oracle, median over channels",
+    "beats_peers": "beats or ties every peer ahead, share of channels",
+    "wrong_trusted": "wrong model called trusted, share of runs",
+    "trusted": "called trusted, share of runs",
+    "seconds": "median CPU seconds per record",
+    "slowest": "slowest record, CPU seconds",
+}
+
+
+def _target(key: str, noise: float) -> str:
+    if key not in TARGETS or noise not in NOISES:
+        return ""
+    sign = "≤" if key == "wrong_trusted" else "≥"
+    return f"{sign} {TARGETS[key][NOISES.index(noise)]:g}"
+
+
+def summary_text(summary: dict[float, dict[str, float]]) -> str:
+    """The summary for a terminal."""
+    lines = ["R0–R2 channels at noise " + ", ".join(f"{n:g} ({s['channels']:.0f})" for n, s in summary.items())]
+    for key, label in LABELS.items():
+        cells = [f"{s[key]:.3g} {_target(key, n)}".strip() for n, s in summary.items()]
+        lines.append(f"  {label}: " + " | ".join(cells))
+    return "\n".join(lines)
+
+
+# -- the page ----------------------------------------------------------------------------------------------
+
+WIDTH, HEIGHT = 220, 40
+
+
+def sparkline(truth: Sequence[float | None], forecast: Sequence[float | None]) -> str:
+    """Truth and forecast ahead as a small inline SVG."""
+    known = [v for v in truth if v is not None]
+    low, high = min(known), max(known)
+    margin = 0.1 * (high - low) or 1.0
+    low, high = low - margin, high + margin
+
+    def points(values: Sequence[float | None]) -> str:
+        pairs = []
+        for i, v in enumerate(values):
+            if v is not None and low - margin < v < high + margin:
+                x = WIDTH * i / max(len(truth) - 1, 1)
+                pairs.append(f"{x:.1f},{HEIGHT * (high - v) / (high - low):.1f}")
+        return " ".join(pairs)
+
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="img" '
+        'aria-label="truth and forecast ahead">'
+        f'<polyline class="truth" points="{points(truth)}"/><polyline class="ours" points="{points(forecast)}"/></svg>'
+    )
+
+
+PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>jetode: panel of channels</title>
+<style>
+:root { color-scheme: light dark; --truth: #888; --ours: #D55E00; }
+body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 90rem; padding: 0 1rem; }
+table { border-collapse: collapse; margin: 1rem 0; }
+th, td { padding: .25rem .6rem; text-align: right; border-bottom: 1px solid #8884; vertical-align: middle; }
+th:first-child, td:first-child, td.left { text-align: left; }
+thead th { position: sticky; top: 0; background: Canvas; }
+.ok { color: #009E73; } .bad { color: #D55E00; }
+polyline { fill: none; stroke-width: 1.2; } .truth { stroke: var(--truth); } .ours { stroke: var(--ours); }
+.wide { overflow-x: auto; } pre { white-space: pre-wrap; } details { max-width: 30rem; }
+</style>
+</head>
+<body>
+<h1>Panel of channels</h1>
+<p>{{ when }}, {{ versions }}. Made by <code>{{ command }}</code>. Every record has 6,001 samples at tc/20; forecasts
+start at the last sample and are scored against the continuation nobody saw, in Lyapunov times (at most 10, or 100 tc).
+All defaults, no setting per system. “Right” means exactly the true terms in the canonical gauge and every coefficient
+within 10 % or 5 standard errors.</p>
+<h2>Summary over channels with an exact regular form (R0–R2)</h2>
+<table><thead><tr><th></th>{% for n in summary %}<th>noise {{ '%g' % (100 * n) }} % ({{ summary[n].channels }} channels,
+{{ summary[n].runs }} runs)</th>{% endfor %}</tr></thead>
+{% for key, label in labels.items() %}<tr><td>{{ label }}</td>
+{% for n in summary %}<td>{{ number(summary[n][key]) }} {{ target(key, n) }}</td>{% endfor %}</tr>
+{% endfor %}</table>
+<h2>Channels</h2>
+<div class="wide"><table><thead><tr><th>channel</th><th>class</th><th>noise</th><th>right</th><th>trusted</th><th>error
+of N</th><th>VPT</th><th>oracle</th><th>horizon</th>{% for p in peers %}<th>{{ p }}</th>{% endfor %}<th>CPU seconds</th>
+<th>truth and forecast ahead</th><th>equation found</th></tr></thead>
+{% for c in channels %}<tr><td>{{ c.channel }}</td><td>{{ c.class }}</td><td>{{ '%g' % (100 * c.noise) }} %</td>
+<td>{% if c.right is none %}–{% else %}<span class="{{ 'ok' if c.right >= 0.5 else 'bad' }}">{{ c.right_runs }} of
+{{ c.runs }}</span>{% endif %}</td>
+<td>{{ c.trusted }} of {{ c.runs }}</td><td>{{ number(c.error) }}</td>
+<td class="{{ 'ok' if c.beats else '' }}">{{ number(c.vpt) }}</td><td>{{ number(c.oracle) }}</td>
+<td>{{ number(c.horizon) }}</td>
+{% for p in peers %}<td>{{ number(c.peers[p]) if p in c.peers else '–' }}</td>{% endfor %}
+<td>{{ number(c.seconds) }}</td><td>{{ spark(c.example.sparkline) }}</td>
+<td class="left"><details><summary>trajectory {{ c.example.trajectory }}</summary><pre>{{ c.example.equation }}</pre>
+{{ c.example.reason }}</details></td></tr>
+{% endfor %}</table></div>
+</body>
+</html>
+"""
+
+
+def page(results: Sequence[Result], command: str) -> str:
+    """The page as HTML text."""
+    import platform
+    from datetime import UTC, datetime
+    from importlib.metadata import version
+
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+    versions = ", ".join(f"{name} {version(name)}" for name in ("jetode", "numpy", "scipy", "numba"))
+    rows = by_channel(results)
+    return (
+        Environment(autoescape=True)
+        .from_string(PAGE)
+        .render(
+            when=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+            versions=f"{versions}, Python {platform.python_version()}",
+            command=command,
+            summary=summarise(results),
+            labels=LABELS,
+            target=lambda key, n: f"(target {_target(key, n)})" if _target(key, n) else "",
+            number=lambda v: "–" if v is None or v != v else f"{v:.3g}",
+            channels=rows,
+            peers=sorted({name for c in rows for name in c["peers"]}),
+            spark=lambda s: Markup(sparkline(s["truth"], s["forecast"])),
+        )
+    )
