@@ -19,7 +19,7 @@ from jetode.errors import InputError
 from jetode.forms import regular_of
 from jetode.gaussnewton import Data, Fit, Linearisation
 from jetode.polynomials import FloatArray, derivative, evaluate
-from jetode.prepare import CLEAN_SIGMA, CLEAN_STEP, FEWEST_SAMPLES, STEP, Prepared, Unsuitable, prepare, stretches
+from jetode.prepare import CLEAN_SIGMA, CLEAN_STEP, FEWEST_SAMPLES, STEP, Loss, Prepared, Unsuitable, prepare, stretches
 from jetode.regular import RegularClosure
 from jetode.search import states_for
 from jetode.series import Series
@@ -58,6 +58,12 @@ class Identified:
     time: float
     sigma: float
     covariance: FloatArray
+    robust: bool = False
+
+    @property
+    def loss(self) -> Loss:
+        """The loss its paths are estimated with."""
+        return "student" if self.robust else "gaussian"
 
     @property
     def scaled(self) -> RegularClosure:
@@ -92,6 +98,7 @@ class Identified:
             "amplitude": self.amplitude,
             "time": self.time,
             "sigma": self.sigma,
+            "robust": self.robust,
             "terms": [
                 {"row": int(r), "powers": list(e), "coefficient": float(c), "free": bool(f)} for r, e, c, f in rows
             ],
@@ -116,7 +123,9 @@ class Identified:
             np.zeros(count),
         )
         covariance = np.array(data["covariance"], dtype=float).reshape(int(free.sum()), int(free.sum()))
-        return cls(terms, float(data["amplitude"]), float(data["time"]), float(data["sigma"]), covariance)
+        return cls(
+            terms, float(data["amplitude"]), float(data["time"]), float(data["sigma"]), covariance, bool(data["robust"])
+        )
 
     def physical_jacobian(self, state: FloatArray) -> FloatArray:
         """∂(physical state)/∂(dimensionless state) at one dimensionless state."""
@@ -158,6 +167,8 @@ class StateFit:
 def identified_from(regular: RegularClosure, prepared: Prepared, sigma: float) -> Identified:
     """A given closure in the units of a prepared record, all coefficients fixed, w at unit spread."""
     scaled = regular.in_units(1.0 / prepared.amplitude, 1.0 / prepared.time)
+    size = np.sqrt(np.mean(evaluate(scaled.D, prepared.jets.u[:, : regular.order - 1]) ** 2))
+    scaled = scaled.with_hidden_scaled(float(size))  # D of size 1: the start of w weighs it against smoothness
     data = prepared.data(max(sigma, 0.01))
     spread = float(np.std(states_for(prepared, scaled, data)[:, -1]))
     scaled = scaled.with_hidden_scaled(1.0 / spread)
@@ -268,7 +279,7 @@ def fit_state(regular: RegularClosure, record: Series, sigma: float | None = Non
             f"The 'regular_closure' parameter must be a RegularClosure. Got {type(regular).__name__} instead."
         )
     try:
-        prepared = prepare([record], regular.order, sigma)
+        prepared = prepare([record], regular.order, sigma, loss="auto")
     except Unsuitable as reason:
         raise InputError(str(reason)) from None
     model = identified_from(regular, prepared, prepared.sigma)
@@ -287,6 +298,8 @@ def past_state(model: Identified, record: Series, sample: int) -> StateFit:
             f"The state at sample {sample} needs a stretch of {shortest:.3g} time units before it. Got a shorter one."
         )
     stretch = record.slice(begin, sample + 1)
-    prepared = prepare([stretch], model.terms.dimension, model.sigma * model.amplitude, units, SHORTEST_PAST)
+    prepared = prepare(
+        [stretch], model.terms.dimension, model.sigma * model.amplitude, units, SHORTEST_PAST, model.loss
+    )
     data, fit = estimate_path(model, prepared)
     return describe(model, prepared, data, fit, [stretch.n])[0]
