@@ -36,7 +36,7 @@ SprottF y; SprottG x; SprottJ y; SprottJerk x; SprottJerk y; SprottL z; SprottM 
 SprottS z; Chen x; Lorenz x; RayleighBenard x; Rossler x; Rucklidge y; SprottC y; SprottJerk z; SprottR y; Bouali x;
 Finance z; IsothermalChemical z; NoseHoover x; NoseHoover y; SprottO z; Chua z; YuWang2 x"""
 TRAJECTORY = 4000.0  # tc over which tc is measured
-EXPONENT = 20_000.0  # tc over which the exponent is measured
+EXPONENT = 8_000.0  # tc over which the exponent is measured
 OTHER_EXPONENT = 1500.0  # tc, where the right-hand side is not polynomial (interpreted code)
 METADATA = json.loads((Path(dysts.__path__[0]) / "data" / "chaotic_attractors.json").read_text())
 FUNCTIONS = {

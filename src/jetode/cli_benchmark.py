@@ -129,3 +129,54 @@ def _measure(run: Run, out: Path, peers: bool) -> dict[str, Any]:
     result = measure(task, names) if earlier is None else earlier | {"peers": measure_peers(task, names)}
     write_text(_place(out, run), json.dumps(result, ensure_ascii=False) + "\n")
     return result
+
+
+@benchmark.command()
+@click.option(
+    "--file",
+    "path",
+    type=click.Path(path_type=Path),
+    default=Path("../shared/data/ni_electrodissolution_raw.csv"),
+    show_default=True,
+    help="The recording, one number per line.",
+)
+@click.option("--rate", type=float, default=200.0, show_default=True, help="Samples per second.")
+@click.option("--starts", type=click.IntRange(1), default=50, show_default=True)
+@click.option("--peers/--no-peers", default=True, show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), help="JSON file to write.")
+def nickel(path: Path, rate: float, starts: int, peers: bool, out: Path | None) -> int:
+    """A real recording: identified on its first half, forecast ahead from many starts in the second.
+
+    \b
+    Example:
+      jetode benchmark nickel --file ../shared/data/ni_electrodissolution_raw.csv --starts 50
+    """
+    if not path.exists():
+        click.echo(f"Skipped: the recording {str(path)!r} is not there.")
+        return 0
+    from jetode.peers import available
+    from jetode.reading import read
+    from jetode.recording import measure_recording
+
+    record = read(path, dt=1.0 / rate)
+    names = [name for name, call in available().items() if call is not None] if peers else []
+    result = measure_recording(record, names, starts, lambda name: click.echo(f"measuring {name}", err=True))
+    click.echo(recording_text(result))
+    if out is not None:
+        write_text(out, json.dumps(result, ensure_ascii=False, indent=1) + "\n")
+    return 0
+
+
+def recording_text(result: dict[str, Any]) -> str:
+    """The table of a recording for a terminal."""
+    times = list(next(iter(result["results"].values()))["error"])
+    lines = [
+        f"{result['samples']} samples, {result['samples_per_oscillation']:.0f} per oscillation; first half fitted, "
+        f"{result['starts']} past-only starts in the second; drift of the mean {result['drift']:.2f} std",
+        f"{'':14}VPT (osc.)  blow-ups  CPU s   median error (std) at " + ", ".join(times) + " oscillations",
+    ]
+    for name, numbers in sorted(result["results"].items(), key=lambda item: -item[1]["vpt"]):
+        errors = "  ".join("   –" if e is None else f"{e:4.2f}" for e in numbers["error"].values())
+        lines.append(f"{name:14}{numbers['vpt']:9.2f} {numbers['blown']:9.2f} {numbers['seconds']:7.1f}   {errors}")
+    lines.append(("Trusted: " if result["trusted"] else "Not trusted: ") + result["reason"])
+    return "\n".join(lines)

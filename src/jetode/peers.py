@@ -7,8 +7,8 @@ behind some of them come with ``jetode[bench]``; a peer whose library is absent 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from importlib.util import find_spec
 
@@ -35,7 +35,7 @@ from jetode.series import Series
 from jetode.spline import smooth
 
 FEWEST_SAMPLES = 200
-Peer = Callable[[FloatArray, float, int, int], FloatArray]  # (values, dt, steps, seed) → steps + 1 values
+Peer = Callable[[FloatArray, float, int], Rollout]  # (values, dt, seed) → forecasts from any end
 
 GRIDS: Mapping[str, Mapping[str, Sequence[float]]] = {
     "kernel-ridge": {
@@ -143,46 +143,57 @@ def sindy(past: Past, setting: Setting) -> Rollout:
     return rollout
 
 
-def paper(values: FloatArray, dt: float, steps: int, seed: int) -> FloatArray:
+def paper(values: FloatArray, dt: float, seed: int) -> Rollout:
     """The paper's own method, its degrees and window selected by VPT against the record."""
     from jetode.reconstruct import reconstruct
 
-    run = reconstruct(Series(values, dt), method="paper", seed=seed).forecast(steps * dt, samples=0).values
-    out = np.full(steps + 1, np.nan)
-    out[: run.size] = run[: steps + 1]
-    return out
+    model = reconstruct(Series(values, dt), method="paper", seed=seed)
+
+    def rollout(seen: FloatArray, ends: IntArray, steps: int) -> FloatArray:
+        out = np.full((ends.size, steps + 1), np.nan)
+        for row, end in zip(out, ends, strict=True):
+            if end == values.size - 1 and np.array_equal(seen[: end + 1], values):
+                run = model.forecast(steps * dt).values
+            else:
+                lead = max(5, round(model.characteristic_time / dt))  # a spline's derivatives are poor at its end
+                past = Series(seen[max(0, end - 60 * lead) : end + 1], dt)
+                run = model.with_record(past).forecast((steps + lead) * dt, start=past.n - 1 - lead).values[lead:]
+            row[: run.size] = run
+        return out
+
+    return rollout
 
 
 # -- trivial ------------------------------------------------------------------------------------------------
 
 
-def persistence(values: FloatArray, dt: float, steps: int, seed: int) -> FloatArray:
+def persistence(values: FloatArray, dt: float, seed: int) -> Rollout:
     """The last value for ever."""
-    return np.full(steps + 1, values[-1])
+    return lambda seen, ends, steps: np.repeat(seen[ends][:, None], steps + 1, axis=1)
 
 
-def repetition(values: FloatArray, dt: float, steps: int, seed: int) -> FloatArray:
+def repetition(values: FloatArray, dt: float, seed: int) -> Rollout:
     """The last oscillation again and again; its length is the lag at which the end of the record repeats best."""
-    past, _, _ = Past.of(values)
-    oscillation = 2.0 * np.pi * past.tc
+    oscillation = 2.0 * np.pi * Past.of(values)[0].tc
     lags = np.arange(max(2, round(0.4 * oscillation)), min(round(2.5 * oscillation), values.size // 3) + 1)
     length = min(round(oscillation), values.size // 3)
-    end = values[-length:]
-    misfit = [np.mean((end - values[-length - lag : -lag]) ** 2) for lag in lags]
-    lag = int(lags[int(np.argmin(misfit))])
-    cycle = values[-lag:]
-    return np.concatenate([values[-1:], np.tile(cycle, -(-steps // lag))[:steps]])
+
+    def one(past: FloatArray, steps: int) -> FloatArray:
+        misfit = [np.mean((past[-length:] - past[-length - lag : -lag]) ** 2) for lag in lags]
+        cycle = past[-int(lags[int(np.argmin(misfit))]) :]
+        return np.concatenate([past[-1:], np.resize(cycle, steps)])
+
+    return lambda seen, ends, steps: np.stack([one(seen[: end + 1], steps) for end in ends])
 
 
 # -- the registry --------------------------------------------------------------------------------------------
 
 
-def _fitted(name: str, build: Builder, values: FloatArray, dt: float, steps: int, seed: int) -> FloatArray:
-    """Choose settings, fit the whole record, forecast."""
+def _fitted(name: str, build: Builder, values: FloatArray, dt: float, seed: int) -> Rollout:
+    """Choose settings, then fit the whole record."""
     past, middle, spread = Past.of(values, seed)
-    setting = choose(past, build, GRIDS[name])
-    run = build(past, setting)(past.values, np.array([values.size - 1]), steps)[0]
-    return middle + spread * run
+    rollout = build(past, choose(past, build, GRIDS[name]))
+    return lambda seen, ends, steps: middle + spread * rollout((seen - middle) / spread, ends, steps)
 
 
 _BUILDERS: Mapping[str, tuple[Builder, str | None]] = {
@@ -195,7 +206,6 @@ _BUILDERS: Mapping[str, tuple[Builder, str | None]] = {
 }
 _PLAIN: Mapping[str, Peer] = {"paper": paper, "persistence": persistence, "repetition": repetition}
 NAMES = (*_BUILDERS, *_PLAIN)
-TRIVIAL = ("persistence", "repetition", "AR")
 
 
 def available() -> dict[str, Peer | None]:
@@ -216,8 +226,9 @@ def _one_thread() -> AbstractContextManager[object]:
     return threadpool_limits(limits=1)
 
 
-def forecast(name: str, values: ArrayLike, dt: float, steps: int, seed: int = 0) -> FloatArray:
-    """``steps`` + 1 values from the last sample (index 0) on; NaN where the peer has failed."""
+def fit(name: str, values: ArrayLike, dt: float, seed: int = 0) -> Rollout:
+    """A peer fitted to a record: call it with (values seen, end samples, steps); it looks only at what is up to each
+    end and returns one row of steps + 1 values per end, from the end sample on, NaN where it has failed."""
     peers = available()
     if name not in peers:
         raise InputError(f"The 'name' parameter must be one of {', '.join(peers)}. Got {name!r} instead.")
@@ -227,8 +238,29 @@ def forecast(name: str, values: ArrayLike, dt: float, steps: int, seed: int = 0)
     record = np.array(values, dtype=np.float64)
     if record.ndim != 1 or record.size < FEWEST_SAMPLES or not np.all(np.isfinite(record)):
         raise InputError(f"The 'values' parameter must be at least {FEWEST_SAMPLES} finite numbers in one dimension.")
-    if not (dt > 0 and steps >= 1):
-        raise InputError(f"The 'dt' and 'steps' parameters must be > 0. Got {dt} and {steps} instead.")
+    if not dt > 0:
+        raise InputError(f"The 'dt' parameter must be > 0. Got {dt} instead.")
+    with _quiet():
+        rollout = peer(record, dt, seed)
+
+    def quiet(seen: FloatArray, ends: IntArray, steps: int) -> FloatArray:
+        with _quiet():
+            return rollout(seen, ends, steps)
+
+    return quiet
+
+
+def forecast(name: str, values: ArrayLike, dt: float, steps: int, seed: int = 0) -> FloatArray:
+    """``steps`` + 1 values from the last sample (index 0) on; NaN where the peer has failed."""
+    if steps < 1:
+        raise InputError(f"The 'steps' parameter must be an int ≥ 1. Got {steps} instead.")
+    record = np.array(values, dtype=np.float64)
+    return fit(name, record, dt, seed)(record, np.array([record.size - 1]), steps)[0]
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Ill-conditioned candidates of a grid are scored, not reported; many small products need one thread."""
     with warnings.catch_warnings(), np.errstate(all="ignore"), _one_thread():
-        warnings.simplefilter("ignore")  # ill-conditioned candidates of a grid are scored, not reported
-        return peer(record, dt, steps, seed)
+        warnings.simplefilter("ignore")
+        yield

@@ -1,0 +1,73 @@
+"""Forecasts within a recording: what is scored, and that nothing after a start is looked at."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from jetode import peers, recording
+from jetode.cli_benchmark import benchmark, recording_text
+from jetode.errors import InputError
+from jetode.series import Series
+
+PERIOD = 40
+VALUES = np.sin(2 * np.pi * np.arange(2000) / PERIOD)
+ENDS = np.array([500, 777, 1200])
+
+
+def test_a_perfect_forecast_has_no_error_and_the_whole_horizon():
+    runs = np.stack([VALUES[e : e + 4 * PERIOD + 1] for e in ENDS])
+    scores = recording.score_runs(runs, VALUES, ENDS, PERIOD)
+    assert scores["vpt"] == 4.0 and scores["blown"] == 0.0
+    assert set(scores["error"].values()) == {0.0}
+
+
+def test_a_forecast_that_ends_counts_as_blown_up():
+    runs = np.stack([VALUES[e : e + 4 * PERIOD + 1] for e in ENDS])
+    runs[1, PERIOD:] = np.nan
+    runs[2, 3 * PERIOD] = 100.0
+    scores = recording.score_runs(runs, VALUES, ENDS, PERIOD)
+    assert scores["blown"] == pytest.approx(2 / 3)
+    runs[:, PERIOD:] = np.nan
+    assert recording.score_runs(runs, VALUES, ENDS, PERIOD)["error"]["2"] is None
+
+
+def test_oscillations_are_counted():
+    assert recording.oscillation(VALUES) == pytest.approx(PERIOD, rel=0.03)
+
+
+@pytest.mark.parametrize("name", ["local-linear", "NVAR", "AR", "paper", "persistence", "repetition"])
+def test_peers_look_only_at_what_is_up_to_a_start(name):
+    noisy = VALUES[:1500] + 0.5 * np.sin(np.arange(1500) / 11.3) + 0.01 * np.random.default_rng(0).normal(size=1500)
+    rollout = peers.fit(name, noisy[:700], 0.1)
+    later = noisy.copy()
+    later[1001:] = 0.0
+    ends = np.array([900, 1000])
+    np.testing.assert_allclose(rollout(noisy, ends, 30), rollout(later, ends, 30), rtol=1e-12)
+
+
+def test_a_recording_that_is_too_short_is_refused():
+    with pytest.raises(InputError, match="must hold more than"):
+        recording.measure_recording(Series(VALUES[:400], 0.1), [])
+
+
+def test_an_absent_recording_is_skipped(tmp_path):
+    done = CliRunner().invoke(benchmark, ["nickel", "--file", str(tmp_path / "none.csv")])
+    assert done.exit_code == 0 and done.output.startswith("Skipped")
+
+
+def test_the_table_is_ordered_by_valid_prediction_time():
+    scores = {"error": {"1": 0.5}, "blown": 0.0, "seconds": 1.0}
+    text = recording_text(
+        {
+            "samples": 10,
+            "samples_per_oscillation": 4.0,
+            "starts": 2,
+            "drift": 0.1,
+            "trusted": False,
+            "reason": "No.",
+            "results": {"AR": scores | {"vpt": 0.5}, "kernel-ridge": scores | {"vpt": 2.0, "error": {"1": None}}},
+        }
+    )
+    assert text.index("kernel-ridge") < text.index("AR  ") and "Not trusted: No." in text
