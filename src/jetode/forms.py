@@ -17,7 +17,7 @@ from scipy.linalg import solveh_banded
 
 from jetode.polynomials import Exponents, FloatArray, Library, Polynomial, evaluate, total_degree_exponents
 from jetode.regular import RegularClosure
-from jetode.shooting import Terms
+from jetode.shooting import BoolArray, Terms
 
 COLLAPSE_WIDTH = 0.15  # of the std of D: samples nearer to the pole than this shape the collapse curve
 HIDDEN_STIFFNESS = 3e-4  # weight of (d²w/dτ²)² against the misfit of D w, both dimensionless
@@ -28,13 +28,18 @@ WINDOW = 0.25  # tc: length of the windows over which increments of w are regres
 
 @dataclass(frozen=True)
 class Form:
-    """Monomials allowed in a and D (over u0 … u_{n−2}) and P (over u0 … u_{n−2}, w); ``lead`` is D's fixed one."""
+    """Monomials allowed in a and D (over u0 … u_{n−2}) and P (over u0 … u_{n−2}, w); ``lead`` is D's fixed one.
+
+    Terms, as (part, exponents), can be ``required``, or ``fixed`` at a value that holds for D's leading coefficient 1.
+    """
 
     order: int
     lead: Exponents
     denominator: tuple[Exponents, ...]
     a: tuple[Exponents, ...]
     big_p: tuple[Exponents, ...]
+    required: frozenset[tuple[str, Exponents]] = frozenset()
+    fixed: tuple[tuple[tuple[str, Exponents], float], ...] = ()
 
     @property
     def has_pole(self) -> bool:
@@ -48,22 +53,15 @@ class Form:
         they are: with every term in the library and q still large, the pole would run away.
         """
         n = self.order
-        rows: list[int] = []
-        exponents: list[Exponents] = []
-        values: list[float] = []
-        for e in self.a:
-            rows.append(n - 2)
-            exponents.append((*e, 0))
-            values.append(regular.a.get(e, 0.0))
-        for e in (self.lead, *self.denominator):
-            rows.append(n - 2)
-            exponents.append((*e, 1))
-            values.append(regular.D.get(e, 0.0))
-        for e in self.big_p:
-            rows.append(n - 1)
-            exponents.append(e)
-            values.append(regular.P.get(e, 0.0))
-        free = np.ones(len(rows), dtype=bool)
+        lead = regular.D.get(self.lead, 1.0)
+        known = {term: value * _hidden_factor(term, lead) for term, value in self.fixed}
+        listed = [("a", e, regular.a) for e in self.a]
+        listed += [("D", e, regular.D) for e in (self.lead, *self.denominator)]
+        listed += [("P", e, regular.P) for e in self.big_p]
+        rows = [n - 1 if part == "P" else n - 2 for part, _, _ in listed]
+        exponents = [e if part == "P" else (*e, int(part == "D")) for part, e, _ in listed]
+        values = [known.get((part, e), polynomial.get(e, 0.0)) for part, e, polynomial in listed]
+        free = np.array([(part, e) not in known for part, e, _ in listed])
         free[len(self.a)] = False
         coefficients = np.array(values)
         mean = np.zeros(len(rows))
@@ -73,6 +71,21 @@ class Form:
             mean[held] = coefficients[held]
             precision[held] = pole_hold / coefficients[len(self.a)] ** 2
         return Terms(n, n - 2, np.array(rows, np.int64), tuple(exponents), coefficients, free, mean, precision)
+
+    def protected(self, terms: Terms) -> BoolArray:
+        """Marks the terms that elimination must keep: the pole's constant and what the user requires."""
+        last = self.order - 1
+        named = [
+            ("P", e) if row == last else ("D" if e[-1] else "a", e[:-1])
+            for row, e in zip(terms.rows, terms.exponents, strict=True)
+        ]
+        return is_pole_constant(terms) | np.array([term in self.required for term in named])
+
+
+def _hidden_factor(term: tuple[str, Exponents], lead: float) -> float:
+    """How a coefficient changes when D's leading coefficient becomes ``lead``, i.e. w is divided by it."""
+    part, e = term
+    return {"a": 1.0, "D": lead, "P": lead ** (e[-1] - 1)}[part]
 
 
 def regular_of(terms: Terms) -> RegularClosure:
@@ -91,13 +104,13 @@ def regular_of(terms: Terms) -> RegularClosure:
     return RegularClosure(a, big_d, big_p, n)
 
 
-def is_denominator(terms: Terms) -> np.ndarray:
+def is_denominator(terms: Terms) -> BoolArray:
     """Marks the terms of the field that belong to D."""
     n = terms.dimension
     return np.array([r == n - 2 and e[-1] == 1 for r, e in zip(terms.rows, terms.exponents, strict=True)])
 
 
-def is_pole_constant(terms: Terms) -> np.ndarray:
+def is_pole_constant(terms: Terms) -> BoolArray:
     """Marks the constant of a D that can vanish: the pole is a parameter, not a term that could be removed."""
     n = terms.dimension
     constant = (0,) * (n - 1) + (1,)

@@ -119,7 +119,8 @@ class Elimination:
 
     def coefficient_covariance(self) -> FloatArray:
         """Covariance of the free coefficients: the inverse of the Schur complement."""
-        scale = 1.0 / np.sqrt(np.maximum(np.diag(self.schur), 1e-300))
+        diagonal = np.abs(np.diag(self.schur))
+        scale = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))  # no information on a coefficient: variance 0
         inverse = np.linalg.pinv(self.schur * scale[:, None] * scale[None, :], hermitian=True)
         return inverse * scale[:, None] * scale[None, :]
 

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from jetode.annealing import Schedule, anneal
+from jetode.constraints import Constraints
 from jetode.elimination import quadratic_model
-from jetode.forms import is_pole_constant, regular_of
+from jetode.forms import RIDGE, regular_of
 from jetode.gaussnewton import Data, Fit, Linearisation
 from jetode.polynomials import FloatArray
-from jetode.prepare import SMALLEST_SIGMA, Prepared, Unsuitable, prepare
+from jetode.prepare import SMALLEST_SIGMA, Loss, Prepared, Unsuitable, prepare
 from jetode.regular import RegularClosure
-from jetode.search import SEARCH_SIGMA, Candidate, Found, search
+from jetode.search import FREE, SEARCH_SIGMA, Candidate, Found, search
 from jetode.series import Series
 from jetode.states import Identified, StateFit, describe, estimate_path, final_q, path_states
 
@@ -76,15 +77,16 @@ class JointFit:
     noise_ratio: float
     margin: float
     complete: bool
-    stages: tuple[str, ...] = field(default=())
 
 
 def polish(prepared: Prepared, terms_fit: Fit, sigma: float, interrupt: Callable[[], bool]) -> tuple[Data, Fit]:
-    """Carry a selected fit to all samples at noise level ``sigma`` and to its final continuity."""
+    """Carry a selected fit, D no longer held, to all samples at noise level ``sigma`` and to its final continuity."""
     level = max(sigma, SEARCH_SIGMA)
-    model = Identified(terms_fit.terms, prepared.amplitude, prepared.time, level, np.zeros((0, 0)))
+    count = len(terms_fit.terms.exponents)
+    released = replace(terms_fit.terms, mean=np.zeros(count), precision=np.full(count, 1e-3 * RIDGE))
+    model = Identified(released, prepared.amplitude, prepared.time, level, np.zeros((0, 0)))
     data, path = estimate_path(model, prepared, interrupt)
-    fit = replace(path, terms=terms_fit.terms)
+    fit = replace(path, terms=released)
     while True:
         last = final_q(level)
         fit = anneal(data, fit.terms, fit.states, Schedule((30.0 * last, last), POLISH_ITERATIONS), interrupt)
@@ -119,7 +121,7 @@ def term_margin(found: Found, best: Candidate) -> float:
     if model is None:
         return 0.0
     keep = present[full.free]
-    protected = is_pole_constant(full)[full.free]
+    protected = best.form.protected(full)[full.free]
     base = model.restricted_cost(keep)
     out = [rise - found.price for rise, _ in model.ranked_removals(keep, protected)[:1]]
     for j in np.flatnonzero(~keep):
@@ -135,6 +137,8 @@ def fit_joint(
     sigma: float | None = None,
     budget: Budget | None = None,
     progress: Callable[[str], None] | None = None,
+    constraints: Constraints = FREE,
+    loss: Loss = "auto",
 ) -> JointFit | Refusal:
     """The whole fit, or why no candidate could be fitted at all."""
     budget = budget or Budget()
@@ -145,10 +149,10 @@ def fit_joint(
 
     say("smoothing the record")
     try:
-        prepared = prepare(records, order, sigma)
+        prepared = prepare(records, order, sigma, loss=loss)
     except Unsuitable as reason:
         return Refusal(str(reason))
-    found = search(prepared, order, interrupt, say)
+    found = search(prepared, order, interrupt, say, constraints)
     best = next((c for c in found.candidates if c.fit is not None and np.isfinite(c.cost)), None)
     if best is None or best.fit is None:
         return Refusal("No equation of the family could be fitted to this record.")
@@ -156,7 +160,10 @@ def fit_joint(
     level = prepared.sigma
     data, fit = polish(prepared, best.fit, level, interrupt)
     if not np.isfinite(fit.cost):
-        return Refusal("No equation of the family follows this record once its path has to obey the equation.")
+        return Refusal(
+            "No equation of the family follows this record once its path has to obey it: another form, or noise that "
+            "is not white (give its size with sigma)."
+        )
     chi2 = fit.cost / data.n_samples
     refined = level
     if sigma is None:
@@ -174,7 +181,8 @@ def fit_joint(
                 Schedule((10.0 * final_q(level), final_q(level)), POLISH_ITERATIONS),
                 interrupt,
             )
-    identified = Identified(fit.terms, prepared.amplitude, prepared.time, level, covariance_of(data, fit))
+    covariance = covariance_of(data, fit)
+    identified = Identified(fit.terms, prepared.amplitude, prepared.time, level, covariance, prepared.robust)
     paths = describe(identified, prepared, data, fit, [r.n for r in records])
     rivals = tuple(
         Rival(regular_of(c.fit.terms).canonical(), c.bic - best.bic)

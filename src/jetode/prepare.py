@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from jetode.errors import InputError
 from jetode.forms import Jets
 from jetode.gaussnewton import Data
-from jetode.noise import is_clean, noise_floor
+from jetode.noise import MAD_TO_SIGMA, is_clean, noise_floor
 from jetode.polynomials import FloatArray
 from jetode.series import Series
 from jetode.shooting import RK4, RK8, make_layout
@@ -26,8 +27,18 @@ NODE = 0.25  # tc: distance of nodes
 CLEAN_STEP = 0.12  # tc: step of the 8th-order method used below CLEAN_SIGMA
 CLEAN_SIGMA = 5e-3  # of std: below it the integrator, not the noise, would limit a 4th-order fit
 SHORTEST_PIECE = 8.0  # tc: shorter stretches between gaps are not used
+COLOURED = 0.7  # of a given σ: a spline that leaves less has taken coloured noise for signal
+HEAVY_SHARE = 0.002  # of the samples beyond four MAD-σ that make a record heavy-tailed
+OUTLIER = 5.0  # MAD-σ: samples beyond do not shape the spline
+SPIKE = 0.2  # of std: a sample farther off its neighbours than this, and 8 MAD-σ, is no part of the signal
+SPIKE_ROUNDS = 8
+STUDENT_DOF = 4.0
+T_SCALE = 0.9106  # scale of Student's t with that many degrees of freedom over its MAD-σ: 0.6745/0.7407
 FEWEST_SAMPLES = 24  # in a stretch
 SMALLEST_SIGMA = 1e-9  # of std: what rounding and the integrator leave of a clean record
+
+
+Loss = Literal["gaussian", "student", "auto"]
 
 
 class Unsuitable(Exception):
@@ -45,7 +56,8 @@ class Piece:
 
 @dataclass(frozen=True)
 class Prepared:
-    """The dimensionless problem: samples ``y`` (0 where missing), their presence, jets, noise, units, pieces."""
+    """The dimensionless problem: samples ``y`` (0 where missing), how far each counts (``present``: 0 missing, 1 in
+    full), jets, noise, units, pieces, the longest piece's spline, and whether the loss is robust."""
 
     y: FloatArray
     present: FloatArray
@@ -56,11 +68,12 @@ class Prepared:
     time: float
     pieces: tuple[Piece, ...]
     spline: SmoothingSpline
+    robust: bool
 
     @property
     def n_samples(self) -> int:
         """Samples that are there."""
-        return int(self.present.sum())
+        return int(np.count_nonzero(self.present))
 
     @property
     def duration(self) -> float:
@@ -99,11 +112,67 @@ def derivative_scale(spline: SmoothingSpline) -> tuple[float, float]:
     return amplitude, amplitude / slope
 
 
-def residual_scale(splines: Sequence[SmoothingSpline], values: FloatArray) -> float:
-    """Noise std from the residuals of the splines, √(rss/(n − dof)); twice as sharp as the MAD's, and free of
-    curvature.  Where a spline nearly interpolates (coloured noise, coarse sampling) the differences' floor."""
-    n, dof, rss = (float(sum(getattr(s, name) for s in splines)) for name in ("n", "dof", "rss"))
-    return float(np.sqrt(rss / (n - dof))) if dof < 0.5 * n else noise_floor(values)
+def residuals(splines: Sequence[SmoothingSpline], parts: Sequence[FloatArray]) -> list[FloatArray]:
+    """Samples minus their splines (NaN where missing)."""
+    return [p - s.jets(0)[:, 0] for s, p in zip(splines, parts, strict=True)]
+
+
+def residual_scale(
+    splines: Sequence[SmoothingSpline], parts: Sequence[FloatArray], weights: Sequence[FloatArray]
+) -> float:
+    """Noise std from the (weighted) residuals of the splines, √(rss/(n − dof)); twice as sharp as the MAD's, and free
+    of curvature.  Where a spline nearly interpolates (coloured noise, coarse sampling) the differences' floor."""
+    n = float(sum(np.count_nonzero(w) for w in weights))
+    dof = float(sum(s.dof for s in splines))
+    rss = float(sum(np.nansum(w * r**2) for w, r in zip(weights, residuals(splines, parts), strict=True)))
+    return float(np.sqrt(rss / (n - dof))) if dof < 0.5 * n else noise_floor(np.concatenate(parts))
+
+
+def robust_scale(values: Sequence[FloatArray]) -> float:
+    """1.4826 × median |r|."""
+    return MAD_TO_SIGMA * float(np.nanmedian(np.abs(np.concatenate(values))))
+
+
+def heavy_tailed(values: Sequence[FloatArray]) -> bool:
+    """More residuals beyond four MAD-σ than Gaussian noise (6e-5 of them) would leave."""
+    every = np.concatenate(values)
+    beyond = int(np.count_nonzero(np.abs(every) > 4.0 * robust_scale(values)))
+    return beyond > max(5, HEAVY_SHARE * every.size)
+
+
+def without_spikes(values: FloatArray) -> FloatArray:
+    """Single samples far off the cubic through their four neighbours, far beyond what noise or curvature puts
+    there, count as missing; the largest first, so that a spike does not take its neighbours along."""
+    values = values.copy()
+    limit = SPIKE * float(np.nanstd(values))
+    for _ in range(SPIKE_ROUNDS):
+        line = filled(values)
+        off = np.zeros_like(line)
+        off[2:-2] = line[2:-2] - (4.0 * (line[1:-3] + line[3:-1]) - line[:-4] - line[4:]) / 6.0
+        size = np.abs(off)
+        highest = np.max([np.roll(size, k) for k in (-2, -1, 1, 2)], axis=0)
+        far = (size > max(limit, OUTLIER * robust_scale([off]) * 1.6)) & (size >= highest)
+        if not far.any():
+            break
+        values[far] = np.nan
+    return values
+
+
+def without_outliers(spline: SmoothingSpline, part: FloatArray, dt: float, degree: int) -> SmoothingSpline:
+    """Smoothed again, twice, with samples beyond OUTLIER MAD-σ laid on the last spline."""
+    for _ in range(2):
+        curve = spline.jets(0)[:, 0]
+        left = part - curve
+        far = np.abs(left) > OUTLIER * robust_scale([left])
+        spline = smooth(filled(np.where(far, curve, part)), dt, degree, "gcv")
+    return spline
+
+
+def student_weights(values: Sequence[FloatArray]) -> list[FloatArray]:
+    """Weights (ν + 1)/(ν + (r/s)²) of the Student-t likelihood, at most 1, 0 where missing."""
+    scale = robust_scale(values) * T_SCALE
+    weights = [np.minimum(1.0, (STUDENT_DOF + 1.0) / (STUDENT_DOF + (r / scale) ** 2)) for r in values]
+    return [np.where(np.isnan(w), 0.0, w) for w in weights]
 
 
 def split_at_gaps(values: FloatArray, longest: int, shortest: int, record: int) -> list[Piece]:
@@ -130,11 +199,14 @@ def prepare(
     sigma: float | None = None,
     units: tuple[float, float] | None = None,
     shortest: float = SHORTEST_PIECE,
+    loss: Loss = "gaussian",
 ) -> Prepared:
     """Smooth, measure and scale one or several records of one system, sampled alike.
 
     ``sigma`` is the noise's std in the record's unit (default: estimated); ``units`` are the amplitude and time
     to scale by (default: the records' own std and tc); stretches below ``shortest`` (in tc) are not used.
+    ``loss``: "student" weighs samples by how far they lie from the smoothed record, for heavy tails and outliers;
+    "auto" does so where more samples lie beyond four MAD-σ than Gaussian noise would put there.
     """
     dt = records[0].dt
     for i, record in enumerate(records):
@@ -156,9 +228,20 @@ def prepare(
             )
         pieces += usable
     parts = [records[p.record].values[p.start : p.stop] for p in pieces]
+    if loss != "gaussian":
+        parts = [without_spikes(s) for s in parts]
     every = np.concatenate(parts)
     clean = all(is_clean(s) for s in parts) if sigma is None else False
-    splines = [smooth(filled(s), dt, degree, "interpolate" if clean else "gcv") for s in parts]
+    rule: Literal["interpolate", "gcv"] = "interpolate" if clean else "gcv"
+    splines = [smooth(filled(s), dt, degree, rule) for s in parts]
+    weights = [(~np.isnan(s)).astype(float) for s in parts]
+    if sigma is not None and residual_scale(splines, parts, weights) < COLOURED * sigma:
+        splines = [smooth(filled(s), dt, degree, "residual", sigma=sigma) for s in parts]
+    robust = not clean and (loss == "student" or (loss == "auto" and heavy_tailed(residuals(splines, parts))))
+    if robust:
+        splines = [without_outliers(s, p, dt, degree) for s, p in zip(splines, parts, strict=True)]
+        weights = student_weights(residuals(splines, parts))
+    present = np.concatenate(weights)
     if units is None:
         amplitude = float(np.std(np.concatenate([s.jets(0)[:, 0] for s in splines])))
         slopes = np.concatenate([s.jets(1)[4:-4, 1] for s in splines])
@@ -175,8 +258,7 @@ def prepare(
         trim,
     )
     if sigma is None:
-        sigma = noise_floor(every) if clean else residual_scale(splines, every)
-    present = (~np.isnan(every)).astype(float)
+        sigma = noise_floor(every) if clean else residual_scale(splines, parts, weights)
     return Prepared(
         np.where(present > 0, every, 0.0) / amplitude,
         present,
@@ -187,4 +269,5 @@ def prepare(
         time,
         tuple(pieces),
         max(splines, key=lambda s: s.n),
+        robust,
     )

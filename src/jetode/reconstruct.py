@@ -9,11 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from inspect import signature
 from types import MappingProxyType
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from jetode.closure import Closure
+from jetode.constraints import Constraints
 from jetode.decimate import reduce_all
 from jetode.equilibria import equilibria
 from jetode.errors import InputError
@@ -31,7 +32,8 @@ from jetode.identify import (
 )
 from jetode.joint import Budget, Refusal, fit_joint
 from jetode.model import Model, RecordInfo, SplineInfo, Verdict
-from jetode.polynomials import FloatArray
+from jetode.polynomials import Exponents, FloatArray
+from jetode.prepare import Loss
 from jetode.regular import RegularClosure, regularise
 from jetode.selection import Candidate, Skill, select, skill
 from jetode.series import Series, require_complete, require_samples
@@ -75,6 +77,11 @@ def joint(
     max_seconds: float | None = None,
     budget: Budget | None = None,
     progress: Callable[[str], None] | None = None,
+    required: Mapping[str, Sequence[Exponents]] | None = None,
+    forbidden: Mapping[str, Sequence[Exponents]] | None = None,
+    fixed: Mapping[str, Mapping[Exponents, float]] | None = None,
+    symmetric: bool = False,
+    loss: Loss = "auto",
     seed: int = 0,
 ) -> Model:
     """Regular closure by the joint fit of coefficients and path (design.md §4).
@@ -82,6 +89,9 @@ def joint(
     ``record``: one record or several of one system, NaN where samples are missing.  ``sigma``: std of the noise
     (default: estimated, then refined).  ``max_seconds``: the fit ends by then with the best model so far;
     ``budget`` does the same with a handle to cancel it.  ``progress`` is called with each stage's name.
+    ``required``, ``forbidden``: exponents by part, e.g. ``{"P": [(0, 0, 1)]}``; ``fixed``: known coefficients, e.g.
+    ``{"a": {(0, 1): -11.0}}``, in the record's units and the canonical gauge; ``symmetric`` imposes u → −u.
+    ``loss``: "gaussian", "student" for heavy tails and outliers, "auto" to decide from the record.
     """
     records = (record,) if isinstance(record, Series) else tuple(record)
     if not records or not all(isinstance(r, Series) for r in records):
@@ -91,9 +101,12 @@ def joint(
         require_samples(r, FEWEST_SAMPLES, "the 'joint' method")
     if max_seconds is not None and not max_seconds > 0:
         raise InputError(f"The 'max_seconds' parameter must be > 0. Got {max_seconds} instead.")
+    if loss not in get_args(Loss):
+        raise InputError(f"The 'loss' parameter must be one of {', '.join(get_args(Loss))}. Got {loss!r} instead.")
+    constraints = Constraints.of(int(order), required, forbidden, fixed, symmetric)
     budget = budget or Budget(max_seconds)
     records, notes = reduce_all(records)
-    fitted = fit_joint(records, int(order), sigma, budget, progress)
+    fitted = fit_joint(records, int(order), sigma, budget, progress, constraints, loss)
     if isinstance(fitted, Refusal):
         return _no_model(records[0], int(order), fitted.reason)
     if progress:
@@ -112,7 +125,18 @@ def joint(
         spread=np.nanstd(states, axis=0),
         end_state=path.end,
         spline=SplineInfo.of(fitted.prepared.spline),
-        settings={"order": int(order), "sigma": sigma, "max_seconds": max_seconds, "seed": seed, "reduction": notes},
+        settings={
+            "order": int(order),
+            "sigma": sigma,
+            "max_seconds": max_seconds,
+            "required": _plain(required),
+            "forbidden": _plain(forbidden),
+            "fixed": _plain(fixed),
+            "symmetric": symmetric,
+            "loss": model.loss,
+            "seed": seed,
+            "reduction": notes,
+        },
         diagnostics={
             "clean": fitted.prepared.clean,
             "amplitude": model.amplitude,
@@ -135,6 +159,14 @@ def joint(
         records=records,
         paths=fitted.paths,
     )
+
+
+def _plain(terms: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Constraints as plain data."""
+    return {
+        part: [[list(e), v] for e, v in given.items()] if isinstance(given, Mapping) else [list(e) for e in given]
+        for part, given in (terms or {}).items()
+    }
 
 
 def _no_model(record: Series, order: int, reason: str) -> Model:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from jetode.annealing import Schedule, anneal, rescale_hidden
+from jetode.constraints import Constraints
 from jetode.elimination import eliminate
 from jetode.forms import (
     POLE_HOLD,
@@ -19,7 +20,6 @@ from jetode.forms import (
     affine_pole,
     curved_pole,
     is_denominator,
-    is_pole_constant,
     pole_free,
     regular_of,
     smooth_hidden,
@@ -87,6 +87,7 @@ class Found:
     price: float
 
 
+FREE = Constraints()
 Interrupt = Callable[[], bool]
 Progress = Callable[[str], None]
 
@@ -197,12 +198,12 @@ def select_terms(data: Data, candidate: Candidate, price: float, interrupt: Inte
     fit = replace(candidate.fit, terms=held_terms(candidate, candidate.fit))
     fit = reheat(data, fit, interrupt)
     fit = replace(fit, terms=held_terms(candidate, fit))
-    selection = eliminate(data, fit.terms, fit, is_pole_constant(fit.terms), price, interrupt)
+    selection = eliminate(data, fit.terms, fit, candidate.form.protected(fit.terms), price, interrupt)
     chosen = replace(candidate, fit=selection.fit, bic=selection.bic)
     other = regauge(chosen)
     if other is None or other.fit is None or interrupt():
         return chosen
-    again = eliminate(data, other.fit.terms, other.fit, is_pole_constant(other.fit.terms), price, interrupt)
+    again = eliminate(data, other.fit.terms, other.fit, other.form.protected(other.fit.terms), price, interrupt)
     return replace(other, fit=again.fit, bic=again.bic) if again.bic <= selection.bic else chosen
 
 
@@ -211,7 +212,7 @@ def regauge(candidate: Candidate) -> Candidate | None:
     assert candidate.fit is not None
     regular = regular_of(candidate.fit.terms)
     alpha, g = regular.gauge()
-    if not g and regular.lead == candidate.form.lead:
+    if (not g and regular.lead == candidate.form.lead) or candidate.form.required or candidate.form.fixed:
         return None
     canonical = regular.canonical()
     states = candidate.fit.states.copy()
@@ -244,14 +245,22 @@ def reheat(data: Data, fit: Fit, interrupt: Interrupt) -> Fit:
     return fit
 
 
-def search(prepared: Prepared, order: int, interrupt: Interrupt, progress: Progress) -> Found:
+def search(
+    prepared: Prepared, order: int, interrupt: Interrupt, progress: Progress, constraints: Constraints = FREE
+) -> Found:
     """Rungs of growing freedom, each scanned, carried and selected; stops at the first that satisfies."""
+
+    def constrained(candidates: list[Candidate]) -> list[Candidate]:
+        forms = [constraints.apply(c.form, prepared.amplitude, prepared.time) for c in candidates]
+        return [replace(c, form=f) for c, f in zip(candidates, forms, strict=True) if f is not None]
+
     sigma = max(prepared.sigma, SEARCH_SIGMA)
     samples = min(prepared.y.size, round(SEARCH_LENGTH / prepared.jets.spacing))
     data = prepared.data(sigma, samples, SEARCH_STEP if sigma > COARSE_SIGMA else STEP)
     chosen: list[Candidate] = []
     price = term_price(data.n_samples, len(affine_pole(order, 0, (), 2, 2).big_p) + 3)
-    for name, plain, candidates in rungs(prepared, order):
+    for name, all_plain, all_poles in rungs(prepared, order):
+        plain, candidates = constrained(all_plain), constrained(all_poles)
         if interrupt() or (chosen and satisfies(chosen[0], data)):
             break
         progress(f"{name}: scanning {len(candidates)} candidates")

@@ -33,7 +33,9 @@ STARTS = 4  # past-only forecasts into the held-out stretch
 MAX_NOISE_RATIO = 1.12
 MAX_BLOCK_RATIO = 1.6
 MAX_HELD_OUT = 1.25
-MAX_DISTANCE = 0.45
+MAX_DISTANCE = 0.8  # a switching attractor such as Lorenz's reaches 0.5 against itself over 300 tc
+SPREAD_RATIOS = (0.6, 1.6)
+MAX_CLEAN_RESIDUAL = 0.005  # of std
 MIN_MARGIN = 2.0
 MIN_RIVAL = 10.0
 MIN_OSCILLATIONS = 5.0
@@ -48,7 +50,8 @@ class Evidence:
     ``noise_ratio``: residual over estimated noise; ``block_ratio``: variance of block means over that of white
     residuals; ``colour``: their lag-1 correlation; ``held_out``: cost per held-out sample with coefficients from the
     rest; ``skill``: median past-only valid prediction time there, in oscillations; ``bounded``, ``distance``: long
-    rollout and how far its distribution is from the record's (in std); ``margin``, ``rival``: smallest rise of BIC over
+    rollout, how far its distribution is from the record's (in std) and its std over the record's (``spread_ratio``);
+    ``residual``: rms residual in std; ``margin``, ``rival``: smallest rise of BIC over
     a change of one term, and over another form; ``oscillations``: how many the record holds; ``drift``: of its mean
     between halves (in std); ``lyapunov``: largest exponent in 1/time unit of the record.
     """
@@ -61,6 +64,8 @@ class Evidence:
     skill: float
     bounded: bool
     distance: float
+    spread_ratio: float
+    residual: float
     margin: float
     rival: float
     oscillations: float
@@ -117,7 +122,7 @@ def held_out_evidence(joint: JointFit, records: Sequence[Series], interrupt: Cal
     rest = [i for i, c in enumerate(cuts) if usable(i, c, records[i].n)]
     if not first or not rest:
         return np.nan, np.nan
-    prepared = prepare([records[i].slice(0, cuts[i]) for i in first], order, sigma, units, SHORTEST_PART)
+    prepared = prepare([records[i].slice(0, cuts[i]) for i in first], order, sigma, units, SHORTEST_PART, model.loss)
     data = prepared.data(model.sigma)
     whole = np.full((sum(r.n for r in records), order), np.nan)
     offsets = np.cumsum((0, *(r.n for r in records)))
@@ -129,7 +134,9 @@ def held_out_evidence(joint: JointFit, records: Sequence[Series], interrupt: Cal
     last = final_q(model.sigma)
     fit = anneal(data, model.terms, nodes, Schedule((30 * last, last), 8), interrupt, rescale=False)
     earlier = Identified(fit.terms, model.amplitude, model.time, model.sigma, model.covariance)
-    held = prepare([records[i].slice(cuts[i], records[i].n) for i in rest], order, sigma, units, SHORTEST_PART)
+    held = prepare(
+        [records[i].slice(cuts[i], records[i].n) for i in rest], order, sigma, units, SHORTEST_PART, model.loss
+    )
     held_data, held_fit = estimate_path(earlier, held, interrupt)
     cost = held_fit.cost / max(held_data.n_samples, 1)
     longest = max(rest, key=lambda i: records[i].n)
@@ -187,6 +194,8 @@ def gather(joint: JointFit, records: Sequence[Series], interrupt: Callable[[], b
         skill=skill,
         bounded=bounded,
         distance=quantile_distance(present[:, 0], rollout.values) if rollout.values.size > 50 else np.inf,
+        spread_ratio=float(np.std(rollout.values) / spread[0]),
+        residual=model.sigma,
         margin=joint.margin,
         rival=min((r.delta_bic for r in joint.rivals), default=np.inf),
         oscillations=count_oscillations(smooth),
@@ -209,6 +218,12 @@ def judge(e: Evidence, clean: bool) -> Verdict:
             f"The equation leaves {e.noise_ratio:.2f} times the estimated noise unexplained: no equation of the "
             "family fits this channel.",
         )
+    if clean and e.residual > MAX_CLEAN_RESIDUAL:
+        return Verdict(
+            False,
+            f"The record is clean, but the equation leaves {e.residual:.2g} of its std unexplained: no equation of the "
+            "family fits this channel.",
+        )
     if not e.bounded:
         return Verdict(False, "A long run of the equation leaves the range of the record.")
     if not clean and e.block_ratio > MAX_BLOCK_RATIO:
@@ -224,6 +239,8 @@ def judge(e: Evidence, clean: bool) -> Verdict:
         return Verdict(
             False, f"On a stretch it was not fitted to, the equation misses the record (χ² {e.held_out:.2f})."
         )
+    if not SPREAD_RATIOS[0] < e.spread_ratio < SPREAD_RATIOS[1]:
+        return Verdict(False, f"A long run has {e.spread_ratio:.2f} times the spread of the record.")
     if e.distance > MAX_DISTANCE:
         return Verdict(False, f"A long run visits other values than the record (distance {e.distance:.2f} std).")
     if not e.skill >= MIN_SKILL:
@@ -232,6 +249,12 @@ def judge(e: Evidence, clean: bool) -> Verdict:
         return Verdict(False, f"Another form fits as well (ΔBIC {e.rival:.1f}): the record cannot decide.")
     if e.margin < MIN_MARGIN:
         return Verdict(False, f"One term more or less fits as well (ΔBIC {e.margin:.1f}): the record cannot decide.")
+    if clean:
+        return Verdict(
+            True,
+            f"The record is clean and the equation leaves {e.residual:.1g} of its std; forecasts follow a held-out stretch "
+            "and a long run stays on the attractor.",
+        )
     return Verdict(
         True,
         f"Residuals are white, a held-out stretch is followed (χ² {e.held_out:.2f}) and a long run stays on the "
