@@ -74,6 +74,8 @@ def summarise(results: Sequence[Result]) -> dict[float, dict[str, float]]:
         exact = [c for c in rows if c["right"] is not None]
         runs = sum(c["runs"] for c in exact)
         compared = [c["beats"] for c in exact if c["beats"] is not None]
+        others = [c for c in rows if c["right"] is None]
+        sound = [bool(c["beats"]) or 2 * c["trusted"] < c["runs"] for c in others if c["beats"] is not None]
         seconds = [r["seconds"] for r in results if r["noise"] == noise]
         out[noise] = {
             "channels": len(exact),
@@ -83,6 +85,7 @@ def summarise(results: Sequence[Result]) -> dict[float, dict[str, float]]:
             "beats_peers": float(np.mean(compared)) if compared else float("nan"),
             "wrong_trusted": sum(c["wrong_trusted"] for c in exact) / runs if runs else float("nan"),
             "trusted": sum(c["trusted"] for c in exact) / runs if runs else float("nan"),
+            "others": float(np.mean(sound)) if sound else float("nan"),
             "seconds": _median(seconds),
             "slowest": max(seconds),
         }
@@ -95,6 +98,7 @@ LABELS = {
     "beats_peers": "beats or ties every peer ahead, share of channels",
     "wrong_trusted": "wrong model called trusted, share of runs",
     "trusted": "called trusted, share of runs",
+    "others": "channels without an exact form of order 3: not trusted, or no worse than every peer, share",
     "seconds": "median CPU seconds per record",
     "slowest": "slowest record, CPU seconds",
 }
