@@ -252,8 +252,8 @@ def judge(e: Evidence, clean: bool) -> Verdict:
     if clean:
         return Verdict(
             True,
-            f"The record is clean and the equation leaves {e.residual:.1g} of its std; forecasts follow a held-out stretch "
-            "and a long run stays on the attractor.",
+            f"The record is clean and the equation leaves {e.residual:.1g} of its std; forecasts follow a "
+            "held-out stretch and a long run stays on the attractor.",
         )
     return Verdict(
         True,
