@@ -1,0 +1,179 @@
+"""The joint fit end to end: true terms under noise, units, several records, gaps, budgets, saving, bands."""
+
+import json
+
+import numpy as np
+import pytest
+
+import jetode
+from jetode.errors import InputError
+from jetode.noise import add_noise
+from jetode.series import Series
+from jetode.systems import systems
+from test_regular import LORENZ, ROSSLER
+
+
+def support(regular):
+    zero = (0,) * (regular.order - 1)
+    return set(regular.a), set(regular.D) - {zero}, set(regular.P)
+
+
+def noisy_record(name, fraction, seed=0, duration=60.0, transient=50.0):
+    record = systems[name].simulate(duration, transient=transient).observe("x")
+    return record.with_values(add_noise(record.values, fraction, np.random.default_rng(seed)))
+
+
+@pytest.fixture(scope="module")
+def lorenz():
+    return jetode.reconstruct(noisy_record("lorenz", 0.15))
+
+
+@pytest.fixture(scope="module")
+def half():
+    """A short record, for what needs no accuracy."""
+    return noisy_record("lorenz", 0.05, duration=25.0)
+
+
+@pytest.fixture(scope="module")
+def half_model(half):
+    return jetode.reconstruct(half)
+
+
+def test_lorenz_under_noise(lorenz):
+    assert support(lorenz.regular) == support(LORENZ)
+    assert jetode.relative_l2(lorenz.closure, systems["lorenz"].closure("x"))[0] < 0.03
+    assert lorenz.verdict.trusted
+    for c in lorenz.coefficients():
+        exact = {"a": LORENZ.a, "D": LORENZ.D, "P": LORENZ.P}[c.part].get(c.powers, 0.0)
+        assert abs(c.value - exact) < 5 * c.standard_error
+        assert 0 < c.standard_error < 0.1 * max(abs(exact), 1.0)
+    assert lorenz.covariance.shape == (6, 6)
+    assert lorenz.noise_sigma == pytest.approx(0.15 * 7.9, rel=0.06)
+    kinds = sorted(e["kind"] for e in lorenz.diagnostics["equilibria"])
+    assert kinds == ["saddle", "saddle focus", "saddle focus"]
+    assert lorenz.diagnostics["evidence"]["lyapunov"] == pytest.approx(0.9, abs=0.3)
+
+
+def test_past_only_forecasts_follow_the_truth(lorenz):
+    truth = systems["lorenz"].simulate(75.0).observe("x").values
+    times = []
+    for start in jetode.interior_starts(6001, 1000):
+        run = lorenz.forecast(10.0, int(start), samples=0)
+        times.append(jetode.valid_prediction_time(run.values, truth[start : start + 1001], 0.01))
+    assert np.median(times) > 2.0 and np.max(times) > 4.2  # the paper's best of 5,000 × 8 is 4.21
+    smoothed = lorenz.forecast(10.0, 3000, past_only=False)
+    assert jetode.valid_prediction_time(smoothed.values, truth[3000:4001], 0.01) > 4.0
+
+
+def test_band(lorenz):
+    truth = systems["lorenz"].simulate(62.0).observe("x").values
+    run = lorenz.forecast(1.1, samples=100)
+    assert np.all(run.lower <= run.inner_lower) and np.all(run.inner_upper <= run.upper)
+    inside = (truth[6000:6111] >= run.lower) & (truth[6000:6111] <= run.upper)
+    assert inside.mean() > 0.5
+    again = lorenz.forecast(1.1, samples=100)
+    assert np.array_equal(run.lower, again.lower)
+    assert lorenz.forecast(1.1, samples=0).lower is None
+
+
+def test_rossler_under_noise():
+    model = jetode.reconstruct(noisy_record("rossler", 0.15))
+    assert support(model.regular) == support(ROSSLER)
+    assert jetode.relative_l2(model.closure, systems["rossler"].closure("x"))[0] < 0.06
+    assert model.closure.poles()[0] == pytest.approx(5.9, abs=0.15)
+    assert model.verdict.trusted
+
+
+def test_units_do_not_matter(half, half_model):
+    amplitude, time = 1e6, 1e-6
+    there = jetode.reconstruct(Series(half.values * amplitude, half.dt * time))
+    assert support(there.regular) == support(half_model.regular)
+    assert there.verdict.trusted == half_model.verdict.trusted
+    back = there.regular.in_units(1.0 / amplitude, 1.0 / time).canonical()
+    for mine, yours in ((back.a, half_model.regular.a), (back.P, half_model.regular.P)):
+        for e, c in yours.items():
+            assert mine[e] == pytest.approx(c, rel=1e-5)
+    assert there.noise_sigma == pytest.approx(half_model.noise_sigma * amplitude, rel=1e-6)
+    ahead = [m.forecast(h, samples=20) for m, h in ((half_model, 1.0), (there, 1.0 * time))]
+    assert ahead[1].values / amplitude == pytest.approx(ahead[0].values, rel=1e-4, abs=1e-4)
+    assert ahead[1].upper / amplitude == pytest.approx(ahead[0].upper, rel=1e-2, abs=1e-2)
+
+
+def test_same_record_same_model(half, half_model):
+    again = jetode.reconstruct(half)
+    assert again.regular.text(17) == half_model.regular.text(17)
+    assert np.array_equal(again.path, half_model.path)
+
+
+def test_save_and_load(half, half_model, tmp_path):
+    half_model.save(tmp_path / "model.json")
+    loaded = jetode.load(tmp_path / "model.json")
+    assert loaded.regular.text(17) == half_model.regular.text(17)
+    one, other = half_model.forecast(2.0, samples=20), loaded.forecast(2.0, samples=20)
+    assert np.array_equal(one.values, other.values) and np.array_equal(one.upper, other.upper)
+    assert [c.standard_error for c in loaded.coefficients()] == [c.standard_error for c in half_model.coefficients()]
+    with pytest.raises(InputError, match="with_record"):
+        loaded.state(1000)
+    assert np.array_equal(loaded.with_record(half).state(1000), half_model.state(1000))
+    json.dumps(half_model.to_json(), allow_nan=False)
+
+
+def test_two_records():
+    records = [noisy_record("lorenz", 0.15, 1, 20.0), noisy_record("lorenz", 0.15, 2, 40.0, transient=80.0)]
+    model = jetode.reconstruct(records)
+    assert support(model.regular) == support(LORENZ)
+    assert jetode.relative_l2(model.closure, systems["lorenz"].closure("x"))[0] < 0.05
+    assert [p.states.shape[0] for p in model.paths] == [2001, 4001]
+    assert model.verdict.trusted
+    assert model.state(1500).shape == (3,)
+
+
+def test_gap_of_200_samples(half):
+    values = half.values.copy()
+    values[900:1100] = np.nan
+    values[-3:] = np.nan
+    model = jetode.reconstruct(half.with_values(values))
+    assert support(model.regular) == support(LORENZ)
+    assert np.isnan(model.path[900:1100]).all() and not np.isnan(model.path[1100:-3]).any()
+    truth = systems["lorenz"].simulate(27.0).observe("x").values
+    ahead = model.forecast(1.0, samples=0)
+    assert ahead.values == pytest.approx(truth[2500:2601], abs=0.1 * np.std(truth))
+    inside = model.state(1000)  # in the gap: carried there by the equation
+    assert np.all(np.isfinite(inside))
+
+
+def test_time_budget_gives_a_model_marked_incomplete(half):
+    model = jetode.reconstruct(half, max_seconds=0.3)
+    assert not model.verdict.trusted
+    with pytest.raises(InputError, match="max_seconds"):
+        jetode.reconstruct(half, max_seconds=0)
+
+
+def test_a_cancelled_budget_ends_the_fit(half):
+    stages = []
+    budget = jetode.Budget()
+
+    def progress(stage):
+        stages.append(stage)
+        if len(stages) > 2:
+            budget.cancel()
+
+    model = jetode.reconstruct(half, budget=budget, progress=progress)
+    assert not model.verdict.trusted and len(stages) >= 3
+
+
+def test_given_sigma_is_kept(half, half_model):
+    model = jetode.reconstruct(half, sigma=half_model.noise_sigma)
+    assert model.noise_sigma == pytest.approx(half_model.noise_sigma)
+    assert support(model.regular) == support(LORENZ)
+
+
+def test_clean_lorenz():
+    record = systems["lorenz"].simulate(60.0).observe("x")
+    model = jetode.reconstruct(record)
+    assert jetode.relative_l2(model.closure, systems["lorenz"].closure("x"))[0] < 1e-9
+    assert model.verdict.trusted
+    truth = systems["lorenz"].simulate(80.0).observe("x").values
+    run = model.forecast(10.0, samples=20)
+    assert jetode.valid_prediction_time(run.values, truth[6000:7001], 0.01) == 10.0
+    assert np.all(run.upper[:200] - run.lower[:200] < 1e-4)

@@ -1,0 +1,135 @@
+"""The verdict: its measures on known residuals, its order of tests, and odd records that must not be trusted."""
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import jetode
+from jetode.noise import add_noise
+from jetode.series import Series
+from jetode.systems import systems
+from jetode.verdict import (
+    Evidence,
+    block_ratio,
+    count_oscillations,
+    judge,
+    lag_correlation,
+    quantile_distance,
+)
+
+GOOD = Evidence(
+    chi2=1.0,
+    noise_ratio=1.0,
+    block_ratio=1.0,
+    colour=0.0,
+    held_out=1.0,
+    skill=2.0,
+    bounded=True,
+    distance=0.1,
+    spread_ratio=1.0,
+    residual=0.15,
+    margin=9.0,
+    rival=50.0,
+    oscillations=40.0,
+    drift=0.0,
+    lyapunov=0.9,
+    lyapunov_error=0.1,
+    complete=True,
+)
+
+
+def test_good_evidence_is_trusted():
+    verdict = judge(GOOD, clean=False)
+    assert verdict.trusted and "held-out" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"complete": False}, "stopped"),
+        ({"oscillations": 3.0}, "oscillations"),
+        ({"noise_ratio": 1.5}, "unexplained"),
+        ({"bounded": False}, "leaves"),
+        ({"block_ratio": 3.0}, "white"),
+        ({"block_ratio": 3.0, "colour": 0.5}, "coloured"),
+        ({"held_out": 2.0}, "not fitted"),
+        ({"held_out": np.inf}, "not fitted"),
+        ({"held_out": np.nan}, "held out"),
+        ({"distance": 1.0}, "visits"),
+        ({"spread_ratio": 0.3}, "spread"),
+        ({"skill": 0.1}, "Forecasts fail"),
+        ({"skill": np.nan}, "Forecasts fail"),
+        ({"rival": 3.0}, "Another form"),
+        ({"margin": 0.5}, "One term"),
+    ],
+)
+def test_each_failure_has_its_sentence(change, word):
+    verdict = judge(replace(GOOD, **change), clean=False)
+    assert not verdict.trusted and word in verdict.reason and verdict.reason.endswith(".")
+
+
+def test_a_clean_record_must_be_met_closely():
+    assert judge(replace(GOOD, residual=1e-6, held_out=1e4, noise_ratio=50.0), clean=True).trusted
+    assert "unexplained" in judge(replace(GOOD, residual=0.05), clean=True).reason
+
+
+def test_measures():
+    rng = np.random.default_rng(0)
+    white = rng.standard_normal(20_000)
+    assert block_ratio(white, 20) == pytest.approx(1.0, abs=0.15)
+    assert lag_correlation(white) == pytest.approx(0.0, abs=0.03)
+    coloured = add_noise(np.sin(np.arange(20_000)), 1.0, rng, "ar1", correlation=0.9) - np.sin(np.arange(20_000))
+    assert block_ratio(coloured, 20) > 5 and lag_correlation(coloured) == pytest.approx(0.9, abs=0.02)
+    holes = np.where(np.arange(20_000) % 7 == 0, np.nan, white)
+    assert block_ratio(holes, 20) == pytest.approx(1.0, abs=0.15) and np.isfinite(lag_correlation(holes))
+    t = np.arange(0, 10, 0.01)
+    assert count_oscillations(np.sin(2 * np.pi * (t - 0.1))) == pytest.approx(10, abs=1)
+    assert quantile_distance(white, white + 1.0) == pytest.approx(1.0, abs=0.02)
+
+
+def test_evidence_is_plain_data():
+    plain = replace(GOOD, rival=np.inf, skill=np.nan).to_json()
+    assert plain["rival"] is None and plain["skill"] is None and plain["complete"] is True
+
+
+TIME = np.arange(6001) * 0.01
+TORUS = np.sin(2 * np.pi * TIME) + np.sin(2 * np.pi * np.sqrt(2) * TIME)
+ODD = {
+    "random walk": np.cumsum(np.random.default_rng(1).standard_normal(6001)),
+    "torus": TORUS,
+    "noisy torus": add_noise(TORUS, 0.15, np.random.default_rng(2)),
+    "noisy sine": add_noise(np.sin(2 * np.pi * TIME), 0.15, np.random.default_rng(3)),
+}
+
+
+def fit_in_time(values, seconds=15.0):
+    begin = time.monotonic()
+    model = jetode.reconstruct(Series(values, 0.01), max_seconds=seconds)
+    assert time.monotonic() - begin < 3 * seconds + 30  # others may share the machine
+    assert model.verdict.reason
+    return model
+
+
+def test_white_noise_is_refused():
+    model = fit_in_time(np.random.default_rng(0).standard_normal(6001))
+    assert not model.verdict.trusted
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(ODD))
+def test_odd_records_get_an_honest_verdict(name):
+    model = fit_in_time(ODD[name])
+    if model.verdict.trusted:  # only a sine can be right: u0' = −ω² … of it is an equation of the family
+        assert name == "noisy sine"
+        t = np.arange(201) * 0.01
+        assert model.forecast(2.0, samples=0).values == pytest.approx(np.sin(2 * np.pi * (60.0 + t)), abs=0.2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("channel", ["y", "z"])
+def test_channels_without_a_form_in_the_family(channel):
+    record = systems["lorenz"].simulate(60.0).observe(channel)
+    model = fit_in_time(add_noise(record.values, 0.15, np.random.default_rng(0)))
+    assert not model.verdict.trusted
