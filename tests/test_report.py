@@ -22,7 +22,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 FLAGS = [
     "--headless", "--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
-    "--virtual-time-budget=30000", "--dump-dom",
+    "--virtual-time-budget=60000", "--dump-dom",
 ]  # fmt: skip
 EARLY = """<script>
 window.PROBE = {errors: []};
@@ -43,7 +43,9 @@ LATE = """<script>
     traces: (p.data || []).length, label: p.getAttribute("aria-label") }]));
   const solid = document.querySelector(".plot.solid"), eye = () => ({...solid._fullLayout.scene.camera.eye});
   const before = eye();
-  document.getElementById("turn").click(); await wait(500); document.getElementById("turn").click();
+  document.getElementById("turn").click();
+  for (let i = 0; i < 100 && Math.abs(eye().x - before.x) < 0.02; i++) await wait(100);
+  document.getElementById("turn").click();
   out.turned = [before, eye()];
   const column = (table, i) => Array.from(table.tBodies[0].rows).map((r) => Number(r.cells[i].textContent));
   const table = document.getElementById("table-coefficients"), head = table.querySelectorAll("th")[2];
