@@ -87,15 +87,7 @@ def paper(
     count = workers or cpu_count()
     with cluster(dask) if dask else local(count) as execute:
         study = run(plan, store, execute, only, lambda text: click.echo(text, err=True), _bar)
-    write(
-        study,
-        out,
-        {
-            "workers": None if dask else count,
-            "dask": dask,
-            "total_seconds": time.perf_counter() - begin,
-        },
-    )
+    write(study, out, begin, {"workers": None if dask else count, "dask": dask})
     for section in study.sections:
         click.echo(f"{section.title}: {section.sentence}")
     click.echo(f"\nWritten: {out / 'index.html'}, results.json, realizations.csv, timings.json and the figures.")

@@ -18,7 +18,7 @@ from jetode.closure import Closure, cosine, relative_l2
 from jetode.field import Field
 from jetode.forecast import Forecast, forecast_many
 from jetode.identify import Denominator, Embedding, PaperSettings, Smoothing, embed, identify
-from jetode.noise import add_noise
+from jetode.noise import add_noise, noise_scale
 from jetode.polynomials import FloatArray, IntArray
 from jetode.score import interior_starts, valid_prediction_time
 from jetode.selection import STEPS_PER_SAMPLE
@@ -145,9 +145,16 @@ def exact(system: str) -> Closure:
     return closure
 
 
+def jets(cell: Cell, record: Series) -> Embedding:
+    """The differential embedding; "literal" is λ = N σ̂² with the paper's σ̂, curvature and all."""
+    if cell.smoothing == "literal":
+        return embed(record, 3, smoothing=record.n * noise_scale(record.values) ** 2)
+    return embed(record, 3, smoothing=cell.smoothing)
+
+
 def paper_closure(cell: Cell, realization: Realization) -> tuple[Embedding, Closure]:
     """The paper's method on one record."""
-    embedding = embed(realization.record, 3, smoothing=cell.smoothing)
+    embedding = jets(cell, realization.record)
     return embedding, identify(embedding, cell.settings).closure
 
 
@@ -187,7 +194,7 @@ def transfer_row(cell: Cell, seed: int, index: int) -> dict[str, Any]:
     """Identified on one record, forecast from states of another trajectory with the same noise level."""
     home, away = realize(cell, seed, index), realize(cell, seed, index, elsewhere=True)
     embedding, closure = paper_closure(cell, home)
-    source = embed(away.record, 3, smoothing=cell.smoothing)
+    source = jets(cell, away.record)
     result: dict[str, Any] = {"index": index}
     for name, realization, states in (("home", home, embedding), ("away", away, source)):
         runs = paper_forecasts(embedding, closure, realization, states)

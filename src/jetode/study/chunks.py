@@ -49,10 +49,11 @@ class Task:
 
 @dataclass(frozen=True)
 class Chunk:
-    """A result and how long it took."""
+    """A result and how long it took, by the clock and by the processor."""
 
     result: Result
     seconds: float
+    cpu_seconds: float
 
 
 class ChunkStore:
@@ -81,7 +82,8 @@ class ChunkStore:
         """Write a chunk, whole or not at all."""
         body = json.dumps(chunk.result)
         digest = hashlib.sha256(body.encode()).hexdigest()
-        header = json.dumps({"sha256": digest, "fingerprint": task.fingerprint, "seconds": chunk.seconds})
+        times = {"seconds": chunk.seconds, "cpu_seconds": chunk.cpu_seconds}
+        header = json.dumps({"sha256": digest, "fingerprint": task.fingerprint, **times})
         with whole_file(self.path(task)) as file:
             file.write(f"{header}\n{body}\n")
 
@@ -95,9 +97,9 @@ class ChunkStore:
         try:
             head = json.loads(header)
             sound = head["sha256"] == hashlib.sha256(body.rstrip(b"\n")).hexdigest()
-            seconds, fingerprint = float(head["seconds"]), head["fingerprint"]
+            times, fingerprint = (float(head["seconds"]), float(head["cpu_seconds"])), head["fingerprint"]
         except (ValueError, KeyError, TypeError):
             return "damaged"
         if not sound:
             return "damaged"
-        return Chunk(json.loads(body), seconds) if fingerprint == task.fingerprint else "foreign"
+        return Chunk(json.loads(body), *times) if fingerprint == task.fingerprint else "foreign"

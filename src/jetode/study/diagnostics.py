@@ -28,6 +28,7 @@ RTOLS = tuple(10.0**-k for k in range(4, 14))
 TOLERANCE_HORIZON = {"lorenz": 40.0, "rossler": 300.0}
 TOLERANCE_STARTS = 24
 PAPER_HORIZON = {"lorenz": 20.0, "rossler": 100.0}
+STRIDE = {"lorenz": 1, "rossler": 4}  # samples between points of a drawn attractor
 ROLLOUT = {"lorenz": 100.0, "rossler": 400.0}
 
 
@@ -138,7 +139,7 @@ def rollout(cell: Cell, seed: int, index: int) -> dict[str, Any]:
     starts = embedding.jets[realization.starts, :3]
     runs = forecast_many(field, starts, embedding.spread, length, DT)
     chosen = next((r for r in runs if r.completed), max(runs, key=lambda r: r.t[-1]))
-    stride = slice(None, None, 2)
+    stride = slice(None, None, STRIDE[cell.system])
     margin = embedding.margin
     return {
         "index": index,

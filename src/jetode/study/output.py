@@ -24,9 +24,8 @@ def write_all(
     about: Mapping[str, Any],
     sections: Sequence[Section],
     rows: Sequence[tuple[str, dict[str, Any]]],
-    timings: Mapping[str, Any],
 ) -> None:
-    """Everything; a section's data are under its key in results.json."""
+    """Everything but the times; a section's data are under its key in results.json."""
     draw(sections, make_directory(out / "figures"))
     results: dict[str, Any] = {"about": dict(about)}
     for section in sections:
@@ -37,14 +36,14 @@ def write_all(
             "sentence": section.sentence,
             "data": section.data,
         }
-    _json(out / "results.json", results)
-    _json(out / "timings.json", timings)
+    write_json(out / "results.json", results)
     with whole_file(out / "realizations.csv") as file:
         file.write(realizations(rows))
     write_text(out / "index.html", page(about, sections))
 
 
-def _json(path: Path, data: Mapping[str, Any]) -> None:
+def write_json(path: Path, data: Mapping[str, Any]) -> None:
+    """Plain data; NaN becomes null."""
     write_text(path, json.dumps(plain(data), ensure_ascii=False, allow_nan=False, indent=1) + "\n")
 
 

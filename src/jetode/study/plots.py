@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's palette in order of lightness, so that grey prints keep the lines apart
 INK, BLUE, ORANGE, SKY, PALE = "#111111", "#0072B2", "#D55E00", "#56B4E9", "#BBBBBB"
+POLE_RANGE = 3.0  # of the pole that is shown; the record has a std of 7.9
 WIDTH = 7.0  # inches: a full text width
 STYLE: Any = {  # names and values of matplotlib's rc parameters
     "font.family": "DejaVu Sans",
@@ -95,7 +96,8 @@ def false_neighbours(found: Mapping[str, dict[str, Any]]) -> Figure:
     share.axhline(1.0, color=INK, linestyle=":", linewidth=0.8)
     share.text(share.get_xlim()[1], 1.1, "1 %", ha="right", va="bottom", fontsize=7.5)
     share.set_xlabel("embedding dimension m")
-    share.set_ylabel("false neighbours [%] (0 shown at 0.01)")
+    share.set_ylabel("false neighbours [%]")
+    share.text(0.02, 0.02, "none: shown at 0.01 %", transform=share.transAxes, fontsize=7)
     share.legend()
     information.set_xlabel("delay τ [samples]")
     information.set_ylabel("mutual information [nats]")
@@ -107,7 +109,7 @@ def false_neighbours(found: Mapping[str, dict[str, Any]]) -> Figure:
 
 def attractors(runs: Mapping[str, dict[str, Any]]) -> Figure:
     """Truth and rollout side by side in three dimensions."""
-    figure = _figure(6.2)
+    figure = _figure(5.4)
     index = 0
     for row, (name, run) in enumerate(runs.items()):
         truth = np.array(run["truth"])
@@ -119,20 +121,21 @@ def attractors(runs: Mapping[str, dict[str, Any]]) -> Figure:
             )
         ):
             axes = figure.add_subplot(2, 2, 2 * row + column + 1, projection="3d")
-            axes.plot(*states.T, color=colour, linewidth=0.25)
+            axes.plot(*states.T, color=colour, linewidth=0.3)
             axes.set_xlim(low[0], high[0])
             axes.set_ylim(low[1], high[1])
             axes.set_zlim(low[2], high[2])
-            axes.set_xlabel("u0", labelpad=-6)
-            axes.set_ylabel("u1", labelpad=-6)
-            axes.set_zlabel("u2", labelpad=-6)
-            axes.tick_params(pad=-3, labelsize=6)
+            axes.set_xlabel("u0", labelpad=-5)
+            axes.set_ylabel("u1", labelpad=-5)
+            axes.set_zlabel("u2", labelpad=-7)
+            axes.tick_params(pad=-2, labelsize=6)
             for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
                 axis.set_pane_color((1.0, 1.0, 1.0, 1.0))
                 axis.set_major_locator(_few_ticks())
             axes.grid(False)
-            axes.set_box_aspect(None, zoom=0.88)
-            axes.set_title(f"({chr(97 + index)}) {systems[name].title}, {title}", fontsize=9)
+            axes.set_box_aspect((1.3, 1.0, 0.95), zoom=1.0)
+            axes.view_init(elev=24, azim=-58)
+            axes.set_title(f"({chr(97 + index)}) {systems[name].title}, {title}", fontsize=9, y=0.98)
             index += 1
     return figure
 
@@ -197,20 +200,23 @@ def decoupling(rows: Mapping[float, Sequence[dict[str, Any]]], aligned: float) -
             axes.scatter(best[high], y[high], s=size, color=BLUE, linewidths=0, rasterized=best.size > 2000)
         median = float(np.median(cos_d))
         top.axhline(median, color=INK, linestyle="--", linewidth=0.8)
-        top.text(best.max(), median - 0.03, f"median {median:.2f}", ha="right", va="top", fontsize=7.5)
+        top.text(0.99, 0.03, f"median {median:.2f} (dashed)", transform=top.transAxes, ha="right", fontsize=7.5)
         top.set_ylim(min(-0.05, float(cos_d.min())), 1.03)
         bottom.axhline(0.0, color=INK, linewidth=0.8)
-        bottom.set_yscale("symlog", linthresh=1.0)
-        bottom.axhspan(-1, 1, color="#f3f3f3", zorder=0)
+        bottom.set_ylim(-POLE_RANGE, POLE_RANGE)
         inside = pole[high & np.isfinite(pole)]
         if inside.size:
-            says = f"cos_D > {aligned:g}: sd {np.std(inside):.2f}, {np.mean(inside < 0):.0%} negative"
-            bottom.text(0.98, 0.97, says, transform=bottom.transAxes, ha="right", va="top", fontsize=7.5, color=BLUE)
-        _letter(top, column, f"direction, {fraction:.0%} noise")
-        _letter(bottom, 2 + column, f"pole, {fraction:.0%} noise")
+            outside = float(np.mean(~(np.abs(pole) <= POLE_RANGE)))
+            says = f"sd {np.std(inside):.2f}, {np.mean(inside < 0):.0%} negative (blue); {outside:.0%} off the scale"
+            bottom.text(
+                1.0, 0.02, says, transform=bottom.transAxes, ha="right", fontsize=7.5,
+                bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.0},
+            )  # fmt: skip
+        _letter(top, column, f"direction, {fraction:.0%} noise (blue: cos_D > {aligned:g})")
+        _letter(bottom, 2 + column, f"pole, {fraction:.0%}")
         bottom.set_xlabel("VPT, best of 8 [Lorenz time]")
     panels[0, 0].set_ylabel("cos_D")
-    panels[1, 0].set_ylabel("pole p̂ (linear within ±1)")
+    panels[1, 0].set_ylabel("pole p̂")
     return figure
 
 
@@ -259,7 +265,7 @@ def observability_maps(maps: Mapping[str, Any], system: str) -> Figure:
         axes = panels[0, index]
         order = np.argsort(-value, kind="stable")  # the weak points on top
         drawn = axes.scatter(
-            states[order, plane[0]], states[order, plane[1]], c=value[order], s=1.2, linewidths=0,
+            states[order, plane[0]], states[order, plane[1]], c=value[order], s=1.8, linewidths=0,
             cmap="cividis", norm=scale, rasterized=True,
         )  # fmt: skip
         weak = float(np.mean(value < -3.0))
@@ -294,7 +300,7 @@ def tolerance(data: Mapping[str, dict[str, Any]]) -> Figure:
         axes.set_xlabel("rtol of DOP853")
         axes.set_ylabel(f"median VPT [{systems[name].title} time]")
         _letter(axes, index, f"{systems[name].title} (cap {found['horizon']:g})")
-    panels[0, 0].legend(loc="upper left")
+    panels[0, 0].legend(loc="lower right")
     return figure
 
 

@@ -91,15 +91,18 @@ def run(
     sections = [item.build(plan, results) for item in items]
     spent: dict[str, dict[str, float]] = {}
     for task in tasks:
-        entry = spent.setdefault(f"{task.kind} {task.label}", {"rows": 0, "seconds": 0.0})
+        entry = spent.setdefault(f"{task.kind} {task.label}", {"rows": 0, "seconds": 0.0, "cpu_seconds": 0.0})
         entry["rows"] += task.stop - task.first
         entry["seconds"] += chunks[task.key].seconds
+        entry["cpu_seconds"] += chunks[task.key].cpu_seconds
     rows = [
         (f"{kind} {label}", row)
         for kind, label in dict.fromkeys(task.group for task in tasks if task.kind in output.ROW_KINDS)
         for row in results.rows(kind, label)
     ]
-    return Study(plan, sections, rows, {"wall_seconds": seconds, "worker_seconds": spent})
+    total = sum(entry["cpu_seconds"] for entry in spent.values())
+    timings = {"wall_seconds": seconds, "worker_cpu_seconds": total, "workers_by_group": spent}
+    return Study(plan, sections, rows, timings)
 
 
 def versions() -> dict[str, str]:
@@ -113,8 +116,8 @@ def versions() -> dict[str, str]:
     return found
 
 
-def write(study: Study, out: Path, extra_timings: dict[str, Any]) -> None:
-    """index.html, results.json, timings.json, realizations.csv and the figures."""
+def write(study: Study, out: Path, begin: float, extra_timings: dict[str, Any]) -> None:
+    """index.html, results.json, timings.json, realizations.csv and the figures; ``begin``: perf_counter of the run."""
     make_directory(out)
     about = {
         "plan": asdict(study.plan),
@@ -126,4 +129,6 @@ def write(study: Study, out: Path, extra_timings: dict[str, Any]) -> None:
         "other_noise": list(OTHER_KINDS),
         "versions": versions(),
     }
-    output.write_all(out, about, study.sections, study.rows, {**study.timings, **extra_timings})
+    output.write_all(out, about, study.sections, study.rows)
+    total = {"total_seconds": time.perf_counter() - begin}
+    output.write_json(out / "timings.json", {**study.timings, **extra_timings, **total})
