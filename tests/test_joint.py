@@ -162,6 +162,14 @@ def test_a_cancelled_budget_ends_the_fit(half):
     assert not model.verdict.trusted and len(stages) >= 3
 
 
+@pytest.mark.parametrize(
+    "options", [{"sigma": 0.0}, {"sigma": -1.0}, {"sigma": np.nan}, {"order": 1}, {"loss": "none"}, {"degree": 3}]
+)
+def test_bad_options_are_refused(half, options):
+    with pytest.raises(InputError, match=next(iter(options))):
+        jetode.reconstruct(half, **options)
+
+
 def test_given_sigma_is_kept(half, half_model):
     model = jetode.reconstruct(half, sigma=half_model.noise_sigma)
     assert model.noise_sigma == pytest.approx(half_model.noise_sigma)

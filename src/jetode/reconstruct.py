@@ -101,6 +101,8 @@ def joint(
         require_samples(r, FEWEST_SAMPLES, "the 'joint' method")
     if max_seconds is not None and not max_seconds > 0:
         raise InputError(f"The 'max_seconds' parameter must be > 0. Got {max_seconds} instead.")
+    if sigma is not None and not (np.isfinite(sigma) and sigma > 0):
+        raise InputError(f"The 'sigma' parameter must be a number > 0. Got {sigma} instead.")
     if loss not in get_args(Loss):
         raise InputError(f"The 'loss' parameter must be one of {', '.join(get_args(Loss))}. Got {loss!r} instead.")
     constraints = Constraints.of(int(order), required, forbidden, fixed, symmetric)
