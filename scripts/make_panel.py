@@ -37,6 +37,7 @@ SprottS z; Chen x; Lorenz x; RayleighBenard x; Rossler x; Rucklidge y; SprottC y
 Finance z; IsothermalChemical z; NoseHoover x; NoseHoover y; SprottO z; Chua z; YuWang2 x"""
 TRAJECTORY = 4000.0  # tc over which tc is measured
 EXPONENT = 8_000.0  # tc over which the exponent is measured
+CHAOTIC = 5e-3  # exponent × tc of a channel that is taken
 OTHER_EXPONENT = 1500.0  # tc, where the right-hand side is not polynomial (interpreted code)
 METADATA = json.loads((Path(dysts.__path__[0]) / "data" / "chaotic_attractors.json").read_text())
 FUNCTIONS = {
@@ -230,6 +231,10 @@ def rows_of(name: str, wanted: list[str] | None) -> list[dict[str, str]]:
     return out
 
 
+def chaotic(row: dict[str, str]) -> bool:
+    return float(row["lyapunov"]) * float(row["tc"]) > CHAOTIC
+
+
 def write(path: Path, rows: list[dict[str, str]]) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         table = csv.DictWriter(file, COLUMNS, lineterminator="\n")
@@ -257,7 +262,7 @@ def main() -> None:
     for name in sorted(METADATA):
         if METADATA[name]["embedding_dimension"] == 3:
             rows = rows_of(name, None)
-            more += [r for r in rows if r["observable"] not in panel.get(name, ()) and float(r["lyapunov"]) > 0]
+            more += [r for r in rows if r["observable"] not in panel.get(name, ()) and chaotic(r)]
     write(DATA / "panel_more.csv", more)
 
 

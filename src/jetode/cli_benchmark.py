@@ -6,6 +6,7 @@ One JSON file per run, written whole or not at all; a run whose file is there is
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,19 @@ def panel(
     from jetode.panel_page import summarise, summary_text
 
     click.echo(summary_text(summarise(results)))
-    write_text(page or out / "panel.html", render(results, click.get_current_context().command_path))
+    words = [
+        "jetode",
+        "benchmark",
+        "panel",
+        "--channels",
+        channels,
+        "--noise",
+        noise,
+        "--trajectories",
+        str(trajectories),
+    ]
+    words += ["--peers" if peers else "--no-peers", *(["--more"] if more else [])]
+    write_text(page or out / "panel.html", render(results, shlex.join(words)))
     return 0
 
 
