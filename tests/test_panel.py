@@ -186,7 +186,7 @@ def test_a_sparkline_breaks_off_where_the_forecast_does():
 def test_runs_whose_files_are_there_are_not_repeated(tmp_path, monkeypatch):
     calls = []
 
-    def measure(task, peers=(), seed=0):
+    def measure(task):
         calls.append(task.channel.name)
         return result(task.channel.name, task.noise, task.trajectory, peers={})
 
@@ -199,3 +199,16 @@ def test_runs_whose_files_are_there_are_not_repeated(tmp_path, monkeypatch):
     assert sorted(calls) == ["SprottR y", "SprottS z"]
     assert json.loads((tmp_path / "SprottS_z_n0.05_t0.json").read_text())["noise"] == 0.05
     assert "SprottS z" in (tmp_path / "panel.html").read_text()
+
+
+def test_peers_are_kept_apart_and_joined(tmp_path, monkeypatch):
+    monkeypatch.setattr(panel, "measure", lambda task: result(task.channel.name, task.noise, peers={}))
+    monkeypatch.setattr(panel, "measure_peers", lambda task: {"AR": 9.0})
+    arguments = ["panel", "--channels", "SprottS.z", "--noise", "0.05", "--trajectories", "1"]
+    places = ["--out", str(tmp_path / "ours"), "--peers-out", str(tmp_path / "peers")]
+    first = CliRunner().invoke(benchmark, [*arguments, *places, "--only-peers"])
+    assert first.exit_code == 0 and not (tmp_path / "ours").exists()
+    monkeypatch.setattr(panel, "measure_peers", lambda task: pytest.fail("measured twice"))
+    done = CliRunner().invoke(benchmark, [*arguments, *places])
+    assert done.exit_code == 0 and "best peer AR 9.00" in done.output
+    assert summarise([json.loads(p.read_text()) for p in (tmp_path / "ours").glob("*.json")])[0.05]["channels"] == 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +34,21 @@ def benchmark() -> None:
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
 @click.option("--peers/--no-peers", default=True, show_default=True, help="Also measure the peers on every record.")
 @click.option("--more", is_flag=True, help="The further channels of panel_more.csv instead of the panel.")
+@click.option("--only-peers", is_flag=True, help="Measure the peers and nothing else; no page.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("panel-out"), show_default=True)
+@click.option("--peers-out", type=click.Path(path_type=Path), help="Directory of the peers' results (default: --out).")
 @click.option("--page", type=click.Path(path_type=Path), help="HTML page (default: panel.html in --out).")
 def panel(
-    channels: str, noise: str, trajectories: int, jobs: int, peers: bool, more: bool, out: Path, page: Path | None
+    channels: str,
+    noise: str,
+    trajectories: int,
+    jobs: int,
+    peers: bool,
+    more: bool,
+    only_peers: bool,
+    out: Path,
+    peers_out: Path | None,
+    page: Path | None,
 ) -> int:
     """Every channel × noise level × trajectory: form, terms, forecasts ahead, verdict, time, peers.
 
@@ -53,14 +65,20 @@ def panel(
     table = "panel_more.csv" if more else "panel.csv"
     runs: list[Run] = [
         (c.name, trajectory, level, table)
-        for level in levels
         for trajectory in range(trajectories)
+        for level in levels
         for c in select(channels.split(","), table)
     ]
+    places = Places(
+        None if only_peers else make_directory(out),
+        make_directory(peers_out or out) if peers or only_peers else None,
+    )
     results = []
-    for result in _results(runs, make_directory(out), peers, jobs):
+    for result in _results(runs, places, jobs):
         results.append(result)
-        click.echo(line(result))
+        click.echo(str(result["peers"]) if only_peers else line(result))
+    if only_peers:
+        return 0
     from jetode.panel_page import page as render
     from jetode.panel_page import summarise, summary_text
 
@@ -102,45 +120,70 @@ def line(result: dict[str, Any]) -> str:
     )
 
 
-def _results(runs: list[Run], out: Path, peers: bool, jobs: int) -> Iterator[dict[str, Any]]:
+def _results(runs: list[Run], places: Places, jobs: int) -> Iterator[dict[str, Any]]:
     """Results in the order in which they come."""
     from joblib import Parallel, delayed
 
     waiting = []
     for run in runs:
-        done = _read(_place(out, run))
-        if done is not None and (not peers or done["peers"]):
-            yield done
-        else:
+        done = places.found(run)
+        if done is None:
             waiting.append(run)
+        else:
+            yield done
     if jobs == 1:
-        yield from (_measure(run, out, peers) for run in waiting)
+        yield from (_measure(run, places) for run in waiting)
     else:
-        yield from Parallel(jobs, return_as="generator_unordered")(
-            delayed(_measure)(run, out, peers) for run in waiting
-        )
+        yield from Parallel(jobs, return_as="generator_unordered")(delayed(_measure)(run, places) for run in waiting)
 
 
-def _place(out: Path, run: Run) -> Path:
+@dataclass(frozen=True)
+class Places:
+    """Where results lie: ours in ``out``, those of the peers (which our changes leave as they are) in ``peers``.
+
+    A place that is None is not wanted.
+    """
+
+    out: Path | None
+    peers: Path | None
+
+    def ours_file(self, run: Run) -> Path | None:
+        return None if self.out is None else self.out / f"{_file_name(run)}.json"
+
+    def peers_file(self, run: Run) -> Path | None:
+        return None if self.peers is None else self.peers / f"{_file_name(run)}.peers.json"
+
+    def found(self, run: Run) -> dict[str, Any] | None:
+        """The whole result where every file of it is there."""
+        parts = [_read(path) for path in (self.ours_file(run), self.peers_file(run)) if path is not None]
+        if any(part is None for part in parts):
+            return None
+        return {key: value for part in parts if part is not None for key, value in part.items()}
+
+
+def _file_name(run: Run) -> str:
     name, trajectory, noise, _ = run
-    return out / f"{name.replace(' ', '_')}_n{noise:g}_t{trajectory}.json"
+    return f"{name.replace(' ', '_')}_n{noise:g}_t{trajectory}"
 
 
 def _read(path: Path) -> dict[str, Any] | None:
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
 
 
-def _measure(run: Run, out: Path, peers: bool) -> dict[str, Any]:
-    """Do one run and leave its file; where only the peers are missing, only they are measured."""
+def _measure(run: Run, places: Places) -> dict[str, Any]:
+    """Measure what is missing of one run and leave its files."""
     from jetode.panel import measure, measure_peers, select
-    from jetode.peers import available
 
     name, trajectory, noise, table = run
     task = select([name], table)[0].record(trajectory, noise)
-    names = [peer for peer, call in available().items() if call is not None] if peers else []
-    earlier = _read(_place(out, run))
-    result = measure(task, names) if earlier is None else earlier | {"peers": measure_peers(task, names)}
-    write_text(_place(out, run), json.dumps(result, ensure_ascii=False) + "\n")
+    for path, measured in (
+        (places.ours_file(run), lambda: measure(task)),
+        (places.peers_file(run), lambda: {"peers": measure_peers(task)}),
+    ):
+        if path is not None and not path.exists():
+            write_text(path, json.dumps(measured(), ensure_ascii=False) + "\n")
+    result = places.found(run)
+    assert result is not None
     return result
 
 

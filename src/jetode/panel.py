@@ -9,7 +9,7 @@ Every record is 6,001 samples at dt = tc/20 from a seeded state on the attractor
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from jetode import peers
 from jetode.closure import relative_l2
 from jetode.dop853 import Stop, integrate
 from jetode.errors import InputError
@@ -25,7 +26,6 @@ from jetode.expressions import parse_polynomial, to_floats
 from jetode.field import Field
 from jetode.forecast import forecast
 from jetode.model import Model
-from jetode.peers import forecast as peers_forecast
 from jetode.polynomials import FloatArray, Polynomial, graded_order
 from jetode.prepare import CLEAN_SIGMA
 from jetode.reconstruct import reconstruct
@@ -259,7 +259,7 @@ def _named(keys: Iterable[tuple[str, tuple[int, ...]]]) -> tuple[str, ...]:
 # -- one run ---------------------------------------------------------------------------------------------
 
 
-def measure(task: Task, peers: Sequence[str] = (), seed: int = 0) -> dict[str, Any]:
+def measure(task: Task) -> dict[str, Any]:
     """Reconstruct one record with all defaults and score it, as plain data; times in Lyapunov times."""
     channel = task.channel
     began = process_time()
@@ -281,7 +281,7 @@ def measure(task: Task, peers: Sequence[str] = (), seed: int = 0) -> dict[str, A
         "evidence": evidence,
         "vpt": task.vpt(ahead),
         "horizon": (task.ahead.size - 1) * channel.dt * channel.lyapunov,
-        "peers": measure_peers(task, peers, seed),
+        "peers": {},
         "sparkline": {"truth": thinned(task.ahead), "forecast": thinned(ahead)},
     }
     if channel.regular is None:
@@ -307,10 +307,11 @@ def oracle(regular: RegularClosure, task: Task) -> FloatArray:
     return forecast(regular.canonical().field, path.end, spread, horizon, task.channel.dt, rtol=rtol).values
 
 
-def measure_peers(task: Task, names: Sequence[str], seed: int = 0) -> dict[str, float]:
-    """Valid prediction time of each peer on the same record."""
+def measure_peers(task: Task, seed: int = 0) -> dict[str, float]:
+    """Valid prediction time, in Lyapunov times, of each peer that is there on the same record."""
     values, dt, steps = task.series.values, task.channel.dt, task.channel.steps
-    return {name: task.vpt(peers_forecast(name, values, dt, steps, seed)) for name in names}
+    names = [name for name, peer in peers.available().items() if peer is not None]
+    return {name: task.vpt(peers.forecast(name, values, dt, steps, seed)) for name in names}
 
 
 def thinned(values: FloatArray, points: int = 160) -> list[float | None]:
