@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import threading
@@ -31,10 +32,12 @@ from jetode.terminal import one_json, summary, working
 
 if TYPE_CHECKING:
     from jetode.joint import Budget
+    from jetode.model import Model
 
 DEMO_RECORD = "lorenz_x_15.csv"
 FORMATS = ("python", "c", "julia", "ode", "sbml")
 WRITTEN = ("model.json", "forecast.csv", "report.html")
+OSCILLATIONS = 20
 # stages of the joint fit from which on there is a model to stop with
 STOPPABLE = ("eliminating", "polishing", "checking")
 
@@ -49,7 +52,9 @@ STOPPABLE = ("eliminating", "polishing", "checking")
 @click.option("--max-seconds", type=float, help="End by then with the best model so far.")
 @click.option("--denominator-degree", type=int, help="Degree of D, for the paper's method (default: chosen).")
 @click.option("--numerator-degree", type=int, help="Degree of N, for the paper's method (default: chosen).")
-@click.option("--horizon", type=float, help="Length of forecast.csv (default: a tenth of the record).")
+@click.option(
+    "--horizon", type=float, help="Length of forecast.csv (default: a tenth of the record, at most 20 oscillations)."
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of anything random.")
 @click.option("--out", type=click.Path(path_type=Path), help="Directory for model.json, forecast.csv, report.html.")
 @json_option
@@ -134,7 +139,8 @@ def run(
     command: str,
 ) -> int:
     """Reconstruct, forecast, write and show."""
-    length = positive("horizon", horizon) if horizon is not None else 0.1 * records[0].duration
+    if horizon is not None:
+        positive("horizon", horizon)
     from jetode.joint import Budget
     from jetode.reconstruct import method_of
     from jetode.reconstruct import reconstruct as fit
@@ -149,7 +155,7 @@ def run(
         else:
             model = fit(records[0], **options)
         say("forecasting")
-        forecast = model.forecast(length)
+        forecast = model.forecast(horizon or default_horizon(model))
         if out is not None:
             from jetode.report import report
 
@@ -165,6 +171,11 @@ def run(
     elif not quiet:
         click.echo(summary(model, forecast, [] if out is None else [out / name for name in WRITTEN]))
     return OK if model.verdict.trusted else NOT_TRUSTED
+
+
+def default_horizon(model: Model) -> float:
+    """A tenth of the record, but no more oscillations than any forecast is likely to hold."""
+    return min(0.1 * model.record.dt * model.record.n, OSCILLATIONS * 2 * math.pi * model.characteristic_time)
 
 
 @contextmanager

@@ -26,7 +26,7 @@ from jetode.spline import smooth
 LONG = 20_000
 DENSE = 120.0
 WANTED = 60.0
-MOST = 100_000
+MOST = 60_000
 HALF = 16  # half length of the filter in new samples
 ATTENUATION = 100.0  # dB
 

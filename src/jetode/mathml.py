@@ -25,11 +25,12 @@ def _signed(value: int) -> str:
     return f"<mn>{value}</mn>" if value >= 0 else f"<mrow><mo>−</mo><mn>{-value}</mn></mrow>"
 
 
-def name(coordinate: str) -> str:
-    """``u0`` as u with an index, ``w`` as it is."""
-    if coordinate.startswith("u") and coordinate[1:].isdigit():
-        return f"<msub><mi>u</mi><mn>{coordinate[1:]}</mn></msub>"
-    return f"<mi>{coordinate}</mi>"
+def name(coordinate: str, dotted: bool = False) -> str:
+    """``u0`` as u with an index, ``w`` as it is; with a dot for the rate."""
+    letter = f"<mi>{coordinate[0]}</mi>"
+    if dotted:
+        letter = f"<mover>{letter}<mo>˙</mo></mover>"
+    return f"<msub>{letter}<mn>{coordinate[1:]}</mn></msub>" if coordinate[1:] else letter
 
 
 def monomial(exponents: Exponents, names: Sequence[str]) -> str:
@@ -72,7 +73,4 @@ def equations(model: RegularClosure | Closure, digits: int = 4) -> list[str]:
             coupled = f"<mrow>{polynomial(model.a, names[:-1], digits)}<mo>+</mo>{coupled}</mrow>"
         rows = [(n, f"<mrow>{name(after)}</mrow>") for n, after in pairwise(names[:-1])]
         rows += [(names[-2], coupled), ("w", polynomial(model.P, names, digits))]
-    return [
-        f'<math display="block"><mrow><mover><mrow>{name(left)}</mrow><mo>˙</mo></mover><mo>=</mo>{right}</mrow></math>'
-        for left, right in rows
-    ]
+    return [f'<math display="block"><mrow>{name(left, True)}<mo>=</mo>{right}</mrow></math>' for left, right in rows]
