@@ -237,7 +237,7 @@ def _signed_sum(parts: list[tuple[float, str]], digits: int, times: str, number:
 def text(p: Mapping[Exponents, float], names: Sequence[str], digits: int = 6) -> str:
     """Unicode text, e.g. ``720 - 2.667 w - u0 u1 - 10 u0²``."""
     parts = []
-    for e in sorted(p, key=graded_order):
+    for e in sorted((e for e in p if p[e] != 0.0), key=graded_order):
         factors = [n if k == 1 else n + str(k).translate(_SUPERSCRIPTS) for n, k in zip(names, e, strict=True) if k]
         parts.append((p[e], " ".join(factors)))
     return _signed_sum(parts, digits, " ", lambda c, d: f"{c:.{d}g}")
@@ -246,7 +246,7 @@ def text(p: Mapping[Exponents, float], names: Sequence[str], digits: int = 6) ->
 def latex(p: Mapping[Exponents, float], names: Sequence[str], digits: int = 6) -> str:
     """LaTeX source of the polynomial; ``names`` are LaTeX too (``u_0``)."""
     parts = []
-    for e in sorted(p, key=graded_order):
+    for e in sorted((e for e in p if p[e] != 0.0), key=graded_order):
         factors = [n if k == 1 else f"{n}^{{{k}}}" for n, k in zip(names, e, strict=True) if k]
         parts.append((p[e], r"\,".join(factors)))
     return _signed_sum(parts, digits, r"\,", _latex_number)

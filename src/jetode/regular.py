@@ -201,7 +201,7 @@ class RegularClosure:
         lines = [f"u{i}' = u{i + 1}" for i in range(self.order - 2)]
         row = text(self.a, names[:-1], digits) if self.a else ""
         factor = text(self.D, names[:-1], digits)
-        coupled = "w" if factor == "1" else f"({factor}) w"
+        coupled = "w" if factor == "1" else f"({factor}) w" if " " in factor else f"{factor} w"
         lines.append(f"u{self.order - 2}' = " + (f"{row} + {coupled}" if row else coupled))
         lines.append("w' = " + text(self.P, names, digits))
         return "\n".join(lines)
@@ -212,7 +212,8 @@ class RegularClosure:
         lines = [rf"\dot u_{{{i}}} &= u_{{{i + 1}}}" for i in range(self.order - 2)]
         row = latex(self.a, names[:-1], digits) if self.a else ""
         factor = latex(self.D, names[:-1], digits)
-        coupled = "w" if factor == "1" else rf"\left({factor}\right) w"
+        single = sum(c != 0.0 for c in self.D.values()) == 1
+        coupled = "w" if factor == "1" else rf"{factor}\,w" if single else rf"\left({factor}\right) w"
         lines.append(rf"\dot u_{{{self.order - 2}}} &= " + (f"{row} + {coupled}" if row else coupled))
         lines.append(r"\dot w &= " + latex(self.P, names, digits))
         return r"\begin{aligned}" + r" \\ ".join(lines) + r"\end{aligned}"

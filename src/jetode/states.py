@@ -72,8 +72,12 @@ class Identified:
 
     @property
     def regular(self) -> RegularClosure:
-        """The closure in the record's units, in the canonical gauge."""
-        return self.scaled.in_units(self.amplitude, self.time).canonical()
+        """The closure in the record's units, in the canonical gauge; a pole at 0 is written down as such."""
+        regular = self.scaled.in_units(self.amplitude, self.time).canonical()
+        zero = (0,) * (regular.order - 1)
+        if any(regular.lead) and zero not in regular.D:
+            regular = replace(regular, D={**regular.D, zero: 0.0})
+        return regular
 
     def physical(self, states: FloatArray) -> FloatArray:
         """Regular states (…, n) in the record's units and the canonical gauge."""
