@@ -89,7 +89,7 @@ def test_killed_three_times_and_resumed_gives_the_same_results(undisturbed, tmp_
     out = tmp_path / "killed"
     command = [sys.executable, "-m", "jetode", *SMALL, "--out", str(out), "--workers", "2", "--resume"]
     rng = random.Random(7)
-    seen = []
+    seen, workers = [], []
     for _ in range(3):
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         before = len(list(out.glob("chunks/*.chunk")))
@@ -99,10 +99,17 @@ def test_killed_three_times_and_resumed_gives_the_same_results(undisturbed, tmp_
                 break
             time.sleep(0.01)
         time.sleep(rng.uniform(0.0, 0.3))
+        if Path("/proc").is_dir():
+            children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+            workers += [Path("/proc") / child for child in children]
         process.send_signal(signal.SIGKILL)
         assert process.wait() == -signal.SIGKILL
         seen.append(len(list(out.glob("chunks/*.chunk"))))
     assert seen == sorted(seen) and seen[0] > 0
+    end = time.monotonic() + 30
+    while any(worker.exists() for worker in workers) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not [worker for worker in workers if worker.exists()]  # no worker outlives a killed run
     assert study(out, "--workers", "2", "--resume") == undisturbed[1]
     assert not list(out.glob("chunks/.*.part"))
 

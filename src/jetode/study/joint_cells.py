@@ -29,8 +29,8 @@ def exact_regular(system: str) -> RegularClosure:
     """The true equations in the canonical gauge, free of rounding where a coefficient is 0."""
     found = regularise(exact(system)).regular
     assert found is not None  # both systems of the paper have an affine denominator
-    parts = ({e: c for e, c in part.items() if abs(c) > ROUNDING} for part in (found.a, found.D, found.P))
-    return RegularClosure(*parts, found.order)
+    a, d, p = ({e: c for e, c in part.items() if abs(c) > ROUNDING} for part in (found.a, found.D, found.P))
+    return RegularClosure(a, d, p, found.order)
 
 
 def same_terms(found: RegularClosure, true: RegularClosure) -> bool:

@@ -1,4 +1,4 @@
-"""The folder that a study leaves: results.json, timings.json, realizations.csv, figures and index.html."""
+"""The folder that a study leaves: results.json, timings.json, realizations.csv, figures, index.html, summary.md."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ def write_all(
     with whole_file(out / "realizations.csv") as file:
         file.write(realizations(rows))
     write_text(out / "index.html", page(about, sections))
+    write_text(out / "summary.md", summary(sections))
 
 
 def write_json(path: Path, data: Mapping[str, Any]) -> None:
@@ -77,6 +78,22 @@ def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
         else:
             out[name] = value
     return out
+
+
+def summary(sections: Sequence[Section]) -> str:
+    """The sentences and tables as Markdown, for a documentation page."""
+    lines = []
+    for section in sections:
+        lines += [f"## {section.title}", "", f"*{section.source}.* {section.sentence}", ""]
+        for table in section.tables:
+            rows = [table.columns, ["---"] * len(table.columns), *table.rows]
+            lines += [f"**{table.title}**", "", *(_markdown_row(row) for row in rows), ""]
+            lines += [table.note, ""] if table.note else []
+    return "\n".join(lines)
+
+
+def _markdown_row(values: Sequence[str]) -> str:
+    return "| " + " | ".join(value.replace("|", "\\|") for value in values) + " |"
 
 
 def page(about: Mapping[str, Any], sections: Sequence[Section]) -> str:

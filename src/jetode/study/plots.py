@@ -127,8 +127,9 @@ def attractors(runs: Mapping[str, dict[str, Any]]) -> Figure:
             axes.set_zlim(low[2], high[2])
             axes.set_xlabel("u0", labelpad=-5)
             axes.set_ylabel("u1", labelpad=-5)
-            axes.set_zlabel("u2", labelpad=-7)
+            axes.set_zlabel("u2", labelpad=-4)
             axes.tick_params(pad=-2, labelsize=6)
+            axes.tick_params(axis="z", pad=2)
             for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
                 axis.set_pane_color((1.0, 1.0, 1.0, 1.0))
                 axis.set_major_locator(_few_ticks())
@@ -209,7 +210,7 @@ def decoupling(rows: Mapping[float, Sequence[dict[str, Any]]], aligned: float) -
             outside = float(np.mean(~(np.abs(pole) <= POLE_RANGE)))
             says = f"sd {np.std(inside):.2f}, {np.mean(inside < 0):.0%} negative (blue); {outside:.0%} off the scale"
             bottom.text(
-                1.0, 0.02, says, transform=bottom.transAxes, ha="right", fontsize=7.5,
+                0.99, 0.04, says, transform=bottom.transAxes, ha="right", fontsize=7.5,
                 bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.0},
             )  # fmt: skip
         _letter(top, column, f"direction, {fraction:.0%} noise (blue: cos_D > {aligned:g})")

@@ -6,6 +6,8 @@ are), written, read back and checked before it is counted.  Whatever kills the r
 
 from __future__ import annotations
 
+import os
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -28,13 +30,24 @@ def timed(task: Task) -> Chunk:
     return Chunk(result, time.perf_counter() - begin, time.thread_time() - busy)
 
 
+def end_with(parent: int) -> None:
+    """Let this worker end soon after its parent, even one that was killed: loky's would wait for ever."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 @contextmanager
 def local(workers: int) -> Iterator[Executor]:
     """Worker processes of joblib's loky on this machine."""
     from joblib.externals.loky import ProcessPoolExecutor, as_completed
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-    pool = ProcessPoolExecutor(workers, env=ONE_THREAD)
+    pool = ProcessPoolExecutor(workers, env=ONE_THREAD, initializer=end_with, initargs=(os.getpid(),))
 
     def execute(tasks: Sequence[Task]) -> Finished:
         waiting = {pool.submit(timed, task): task for task in tasks}
