@@ -45,9 +45,9 @@ def test_lorenz_under_noise(lorenz):
     assert lorenz.verdict.trusted
     for c in lorenz.coefficients():
         exact = {"a": LORENZ.a, "D": LORENZ.D, "P": LORENZ.P}[c.part].get(c.powers, 0.0)
-        assert abs(c.value - exact) < 5 * c.standard_error
-        assert 0 < c.standard_error < 0.1 * max(abs(exact), 1.0)
-    assert lorenz.covariance.shape == (6, 6)
+        assert abs(c.value - exact) <= 5 * c.standard_error
+        assert 0 <= c.standard_error < 0.1 * max(abs(exact), 1.0)  # 0 where symmetry fixes the pole
+    assert lorenz.covariance.shape == 2 * (len(lorenz.coefficients()),)
     assert lorenz.noise_sigma == pytest.approx(0.15 * 7.9, rel=0.06)
     kinds = sorted(e["kind"] for e in lorenz.diagnostics["equilibria"])
     assert kinds == ["saddle", "saddle focus", "saddle focus"]
