@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -129,7 +130,10 @@ def test_two_records_and_a_budget_give_one_model(tmp_path):
     assert result.exit_code in (0, 3), result.stderr
     assert "2 records" in result.stdout and "u₁" in result.stdout
     report = (tmp_path / "out" / "report.html").read_text()
-    assert "2 records" in report and "--sigma 0.4" in report
+    command = re.search(r'<pre id="command">(.*?)</pre>', report)[1]
+    assert "2 records" in report and command.endswith(
+        f"--sigma 0.4 --max-seconds 60.0 --seed 0 --out {tmp_path / 'out'}"
+    )
     stopped = run("reconstruct", *files, "--max-seconds", 0.001, "--json")
     assert stopped.exit_code == 3 and json.loads(stopped.stdout)["verdict"]["trusted"] is False
 

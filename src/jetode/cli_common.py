@@ -41,6 +41,8 @@ def command_line(*always: str, leave_out: tuple[str, ...] = ("out",)) -> str:
     words = []
     for parameter in context.command.params:
         value = context.params[str(parameter.name)]
+        if value is None or value is False:
+            continue
         if isinstance(parameter, click.Argument):
             words += [str(v) for v in value] if isinstance(value, tuple) else [str(value)]
         elif parameter.name in always or (parameter.name not in leave_out and value != parameter.default):

@@ -53,7 +53,7 @@ STOPPABLE = ("eliminating", "polishing", "checking")
 @click.option("--denominator-degree", type=int, help="Degree of D, for the paper's method (default: chosen).")
 @click.option("--numerator-degree", type=int, help="Degree of N, for the paper's method (default: chosen).")
 @click.option(
-    "--horizon", type=float, help="Length of forecast.csv (default: a tenth of the record, at most 20 oscillations)."
+    "--horizon", type=float, help="Length of forecast.csv (default: a tenth of the record, ≤ 20 oscillations)."
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of anything random.")
 @click.option("--out", type=click.Path(path_type=Path), help="Directory for model.json, forecast.csv, report.html.")

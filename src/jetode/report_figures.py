@@ -110,10 +110,14 @@ def _reach(records: Sequence[Series], forecast: Forecast) -> tuple[float, float]
     return low - 0.12 * (high - low), high + 0.12 * (high - low)
 
 
+def _spacing(model: Model) -> int:
+    """Samples between drawn points: about 120 points per oscillation."""
+    return max(1, int(model.characteristic_time / (20 * model.record.dt)))
+
+
 def attractor_figure(model: Model) -> Figure:
     """The embedded record against a long run of the equation."""
-    every = max(1, int(model.characteristic_time / (20 * model.record.dt)))
-    path, run = model.jet_path[::every], model.rollout()
+    path, run = model.jet_path[:: _spacing(model)], model.rollout()
     inside = np.all(np.abs(run - np.nanmean(path, axis=0)) < 10 * np.nanstd(path, axis=0), axis=1)
     stop = int(np.argmin(inside)) if not inside.all() else run.shape[0]  # up to where it leaves for good
     d = min(3, model.order)
@@ -188,9 +192,9 @@ def singular_figure(model: Model) -> Figure | None:
     denominator = model.closure.denominator
     if all(not any(e) for e in denominator):
         return None
-    every = max(1, -(-path.shape[0] // MOST))
+    shown = path[:: _spacing(model)][:MOST_SOLID]
     traces: list[dict[str, Any]] = [
-        {"x": numbers(path[::every, 0], 4), "y": numbers(path[::every, 1], 4), "mode": "lines", "role": "smoothed",
+        {"x": numbers(shown[:, 0], 4), "y": numbers(shown[:, 1], 4), "mode": "lines", "role": "smoothed",
          "name": "record"},
     ]  # fmt: skip
     low, high = path[:, :2].min(axis=0), path[:, :2].max(axis=0)
@@ -258,7 +262,8 @@ def embedding_figures(model: Model, record: Series) -> list[Figure]:
                 "spectrum",
                 "Singular values",
                 "Of the paper’s weak-form system for D u′ = N: the last one is the equation, and the gap before it "
-                f"(here a factor {gap:.3g}) says how sharply the record defines it without the joint fit.",
+                f"({gap:.2g}, a factor {values[-2] / max(values[-1], 1e-300):.3g}) says how sharply the record "
+                "defines it without the joint fit.",
                 (
                     {"x": list(range(1, values.size + 1)), "y": numbers(values), "mode": "lines+markers",
                      "role": "smoothed", "name": "singular values", "size": 6},
