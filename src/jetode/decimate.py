@@ -75,7 +75,7 @@ def reduce_all(records: Sequence[Series]) -> tuple[tuple[Series, ...], list[str]
         out = [decimate(r, factor) for r in records]
         notes.append(
             f"decimated by {factor} after a low-pass filter: {longest.n} samples at {density:.0f} per oscillation "
-            f"became {max(r.n for r in out)}"
+            f"became {max(r.n for r in out)}; the filter uses up {HALF * out[0].dt:.3g} at each end"
         )
     for i, record in enumerate(out):
         if record.n > MOST:

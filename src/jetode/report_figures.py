@@ -192,7 +192,7 @@ def singular_figure(model: Model) -> Figure | None:
     denominator = model.closure.denominator
     if all(not any(e) for e in denominator):
         return None
-    shown = path[:: _spacing(model)][:MOST_SOLID]
+    shown = model.jet_path[:: _spacing(model)][:MOST_SOLID]  # with its gaps
     traces: list[dict[str, Any]] = [
         {"x": numbers(shown[:, 0], 4), "y": numbers(shown[:, 1], 4), "mode": "lines", "role": "smoothed",
          "name": "record"},
