@@ -45,7 +45,7 @@ def derivatives(channel: panel.Channel, x: np.ndarray) -> list[np.ndarray]:
     return [x[:, channel.index], rates[:, channel.index], np.sum(slopes * rates, axis=1)]
 
 
-@pytest.mark.parametrize("channel", EXACT, ids=lambda c: c.name)
+@pytest.mark.parametrize("channel", [*EXACT, *panel.channels("panel_more.csv")], ids=lambda c: c.name)
 def test_the_true_form_is_that_of_the_flow(channel):
     x = channel.states(np.array(channel.initial), 60, channel.tc)
     jets = np.stack(derivatives(channel, x), axis=1)
