@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 
 from jetode.closure import relative_l2
-from jetode.forecast import forecast
-from jetode.model import Model
+from jetode.forecast import RTOL as PAPER_RTOL
+from jetode.forecast import Forecast, forecast
+from jetode.model import CLEAN, TIGHT, Model
 from jetode.polynomials import FloatArray
 from jetode.prepare import prepare
 from jetode.reconstruct import reconstruct
 from jetode.regular import RegularClosure, regularise
 from jetode.score import valid_prediction_time
-from jetode.states import fit_state, identified_from, past_state
+from jetode.states import Identified, identified_from, past_state
 from jetode.study.cells import DT, Cell, Realization, exact, realize
 
-TIGHT, PAPER_RTOL = 1e-12, 1e-8  # of forecasts from clean and from noisy records
 ROUNDING = 1e-9  # of the exact coefficients, the smallest of which is 0.2
 
 
@@ -38,47 +38,67 @@ def same_terms(found: RegularClosure, true: RegularClosure) -> bool:
     return set(found.a) == set(true.a) and set(found.P) == set(true.P) and set(found.D) <= {(1, 0), (0, 0)}
 
 
+def forecast_from(
+    known: Identified, regular: RegularClosure, spread: FloatArray, realization: Realization, start: int
+) -> Forecast:
+    """Ahead from sample ``start``, its state estimated from the samples up to it."""
+    state = past_state(known, realization.record, start).end
+    rtol = TIGHT if known.sigma < CLEAN else PAPER_RTOL
+    return forecast(regular.field, state, spread, realization.steps * DT, DT, rtol)
+
+
+def model_forecast(model: Model, realization: Realization, start: int) -> Forecast | None:
+    """The same by a fitted model, whose own record may be shorter (decimated); None where the fit refused."""
+    if model.identified is None or model.regular is None:
+        return None
+    return forecast_from(model.identified, model.regular, model.spread, realization, start)
+
+
 def past_only(model: Model, realization: Realization) -> list[float]:
-    """VPT from the eight starts, states from the past."""
-    horizon = realization.steps * DT
-    return [realization.score(model.forecast(horizon, start=int(i), samples=0), int(i)) for i in realization.starts]
+    """VPT from the eight starts, states from the past; 0 where there is no model."""
+    runs = [(model_forecast(model, realization, int(i)), int(i)) for i in realization.starts]
+    return [0.0 if run is None else realization.score(run, i) for run, i in runs]
 
 
-def oracle(system: str, realization: Realization, clean: bool) -> list[float]:
+def oracle(system: str, realization: Realization, spread: FloatArray) -> list[float]:
     """The same with the true equations: the limit that the noise sets."""
-    true, record = exact_regular(system), realization.record
-    prepared = prepare([record], true.order)
+    true = exact_regular(system)
+    prepared = prepare([realization.record], true.order)
     known = identified_from(true, prepared, prepared.sigma)
-    spread = np.nanstd(fit_state(true, record).states, axis=0)
-    horizon, rtol = realization.steps * DT, TIGHT if clean else PAPER_RTOL
-    out = []
-    for i in realization.starts:
-        state = past_state(known, record, int(i)).end
-        out.append(realization.score(forecast(true.field, state, spread, horizon, DT, rtol), int(i)))
-    return out
+    return [
+        realization.score(forecast_from(known, true, spread, realization, int(i)), int(i)) for i in realization.starts
+    ]
+
+
+def smoothed(model: Model, realization: Realization) -> list[float] | None:
+    """VPT from states that see both sides, the paper's protocol; None where the path has other samples."""
+    if model.identified is None or model.record.n != realization.record.n:
+        return None
+    horizon = realization.steps * DT
+    runs = [(model.forecast(horizon, start=int(i), past_only=False), int(i)) for i in realization.starts]
+    return [realization.score(run, i) for run, i in runs]
 
 
 def joint_row(cell: Cell, seed: int, index: int, with_oracle: bool = True) -> dict[str, Any]:
     """All numbers of one realization by the joint fit."""
     realization = realize(cell, seed, index)
     model = reconstruct(realization.record, method="joint")
-    horizon = realization.steps * DT
-    smoothed = [
-        realization.score(model.forecast(horizon, start=int(i), past_only=False), int(i)) for i in realization.starts
-    ]
-    ahead = valid_prediction_time(model.forecast(horizon, samples=0).values, realization.beyond, DT)
+    last = model_forecast(model, realization, realization.record.n - 1)
     n_error, d_error = relative_l2(model.closure, exact(cell.system))
     poles = model.closure.poles()
+    spread = model.spread if model.identified is not None else np.ones(3)
     return {
         "index": index,
         "past": past_only(model, realization),
-        "smoothed": smoothed,
-        "ahead": ahead,
-        "oracle": oracle(cell.system, realization, cell.fraction == 0.0) if with_oracle else None,
+        "smoothed": smoothed(model, realization),
+        "ahead": 0.0 if last is None else valid_prediction_time(last.values, realization.beyond, DT),
+        "oracle": oracle(cell.system, realization, spread) if with_oracle else None,
         "n_error": n_error,
         "d_error": d_error,
         "pole": poles[0] if poles else None,
-        "right_terms": model.regular is not None and same_terms(model.regular, exact_regular(cell.system)),
+        "right_terms": model.identified is not None
+        and model.regular is not None
+        and same_terms(model.regular, exact_regular(cell.system)),
         "trusted": model.verdict.trusted,
     }
 
@@ -87,11 +107,7 @@ def joint_transfer_row(cell: Cell, seed: int, index: int) -> dict[str, Any]:
     """Fitted on one record, forecast from past-only states of another trajectory."""
     home, away = realize(cell, seed, index), realize(cell, seed, index, elsewhere=True)
     model = reconstruct(home.record, method="joint")
-    return {
-        "index": index,
-        "home": past_only(model, home),
-        "away": past_only(model.with_record(away.record), away),
-    }
+    return {"index": index, "home": past_only(model, home), "away": past_only(model, away)}
 
 
 def peer_row(name: str, cell: Cell, seed: int, index: int) -> dict[str, Any]:
@@ -107,7 +123,9 @@ def _ahead(name: str, cell: Cell, realization: Realization, seed: int) -> FloatA
     """The forecast from the last sample by the joint fit, the paper's method or a peer."""
     horizon = realization.steps * DT
     if name == "joint":
-        return reconstruct(realization.record, method="joint").forecast(horizon, samples=0).values
+        model = reconstruct(realization.record, method="joint")
+        run = model_forecast(model, realization, realization.record.n - 1)
+        return np.empty(0) if run is None else run.values
     if name == "paper":
         degrees = {"denominator_degree": 1, "numerator_degree": cell.settings.numerator_degree}
         model = reconstruct(realization.record, method="paper", **degrees)

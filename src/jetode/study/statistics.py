@@ -43,9 +43,9 @@ def joint_summary(rows: Rows) -> dict[str, Any] | None:
         return None
     out: dict[str, Any] = {"realizations": len(rows)}
     for name in ("past", "smoothed", "oracle"):
-        if rows[0].get(name) is not None:
-            out[f"{name}_best"] = float(np.median([max(row[name]) for row in rows]))
-            out[f"{name}_median"] = float(np.median([np.median(row[name]) for row in rows]))
+        found = [row[name] for row in rows if row.get(name) is not None]
+        out[f"{name}_best"] = float(np.median([max(v) for v in found])) if found else None
+        out[f"{name}_median"] = float(np.median([np.median(v) for v in found])) if found else None
     out["ahead"] = float(np.median([row["ahead"] for row in rows]))
     out["n_error"] = float(np.median([row["n_error"] for row in rows]))
     out["d_error"] = float(np.median([row["d_error"] for row in rows]))

@@ -58,11 +58,14 @@ def local(workers: int) -> Iterator[Executor]:
             raise InputError(
                 "A worker process was killed (out of memory?); run the same command with --resume and fewer --workers."
             ) from None
+        finally:
+            for future in waiting:
+                future.cancel()
 
     try:
         yield execute
     finally:
-        pool.shutdown(wait=False, kill_workers=True)
+        pool.shutdown(wait=True, kill_workers=True)
 
 
 @contextmanager
