@@ -221,6 +221,7 @@ def column(rows: list[dict[str, Any]], key: str) -> np.ndarray:
 def middle(rows: list[dict[str, Any]], key: str) -> float:
     """Median over seeds."""
     values = column(rows, key)
+    values = values[np.isfinite(values)]  # a model with another form has no pole error
     return float(np.median(values)) if values.size else float("nan")
 
 
