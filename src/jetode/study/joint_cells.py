@@ -20,6 +20,7 @@ from jetode.reconstruct import reconstruct
 from jetode.regular import RegularClosure, regularise
 from jetode.score import valid_prediction_time
 from jetode.states import Identified, identified_from, past_state
+from jetode.study import sindy_pi
 from jetode.study.cells import DT, Cell, Realization, exact, realize
 
 ROUNDING = 1e-9  # of the exact coefficients, the smallest of which is 0.2
@@ -130,6 +131,8 @@ def _ahead(name: str, cell: Cell, realization: Realization, seed: int) -> FloatA
         degrees = {"denominator_degree": 1, "numerator_degree": cell.settings.numerator_degree}
         model = reconstruct(realization.record, method="paper", **degrees)
         return model.forecast(horizon, coordinates="jet").values
+    if name == "SINDy-PI":
+        return sindy_pi.ahead(realization.record.values, DT, realization.steps) if sindy_pi.available() else None
     from jetode import peers
 
     if peers.available().get(name) is None:
