@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from html.parser import HTMLParser
 from importlib.resources import files
 
@@ -13,11 +14,12 @@ import numpy as np
 import pytest
 
 import jetode
-from jetode.outlook import next_steps, outlook, sentence
+from jetode.outlook import lyapunov_exponent, next_steps, outlook, sentence
 from jetode.report import report
 from jetode.report_figures import all_figures
 from jetode.whiteness import whiteness
 
+DEGREES = {"denominator_degree": 1, "numerator_degree": 4}
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = [
     "--headless", "--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -128,9 +130,18 @@ def test_figures_are_plain_and_lean(model):
 
 def test_a_model_of_the_papers_method_has_a_report():
     record = jetode.systems["lorenz"].simulate(30.0).observe("x")
-    found = jetode.reconstruct(record, denominator_degree=1, numerator_degree=4)
+    found = jetode.reconstruct(record, **DEGREES)
     page = report(found, found.forecast(2.0))
     assert 'data-figure="spectrum"' in page and "Valid prediction time" in page
+
+
+def test_a_cycle_has_no_lyapunov_time_and_a_plane():
+    values = np.sin(0.1 * np.arange(3000)) + np.sin(0.2 * np.arange(3000))
+    found = jetode.reconstruct(jetode.Series(values, 0.1), method="paper", order=2, **DEGREES)
+    cycle = replace(found, diagnostics={**found.diagnostics, "evidence": {"lyapunov": 1e-3, "lyapunov_error": 1e-4}})
+    assert np.isnan(lyapunov_exponent(cycle))
+    page = report(found, found.forecast(2.0))
+    assert 'class="plot solid"' not in page and 'data-figure="attractor"' in page
 
 
 def test_whiteness_knows_white_from_coloured():

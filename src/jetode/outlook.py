@@ -12,6 +12,8 @@ from jetode.model import Model
 
 HOLDS = 0.4  # std of the signal: a forecast holds while half the width of its 90 % band is below
 
+CHAOTIC = 0.02  # growth per oscillation below which an exponent is that of a cycle
+
 
 @dataclass(frozen=True)
 class Outlook:
@@ -36,10 +38,12 @@ class Outlook:
 
 
 def lyapunov_exponent(model: Model) -> float:
-    """Largest exponent in 1/time unit where it is known and above twice its error, else NaN."""
+    """Largest exponent in 1/time unit where the motion is chaotic beyond doubt, else NaN."""
     evidence = model.diagnostics.get("evidence") or {}
     exponent, error = evidence.get("lyapunov"), evidence.get("lyapunov_error")
     if exponent is None or exponent <= 2.0 * (error or 0.0):
+        return math.nan
+    if exponent * 2.0 * math.pi * model.characteristic_time < CHAOTIC:
         return math.nan
     return float(exponent)
 
@@ -81,7 +85,5 @@ def next_steps(model: Model) -> tuple[str, ...]:
         steps.append(f"Record longer: {evidence['oscillations']:.0f} oscillations are here, 30 or more are wanted.")
     if min(evidence.get("rival") or 99.0, evidence.get("margin") or 99.0) < 10.0:
         steps.append("A longer or cleaner record would decide between forms that fit equally well.")
-    if model.method == "paper":
-        steps.append("Try the joint fit: leave --method and the degrees out.")
     steps.append("See `jetode diagnose` on this record, try another channel of the same system, or --order 4.")
     return tuple(steps)

@@ -57,13 +57,12 @@ def report(model: Model, forecast: Forecast, records: Sequence[Series] = (), com
         trusted=model.verdict.trusted,
         sentence=sentence(model, ahead),
         steps=next_steps(model),
-        facts=facts(model, ahead.text(), records),
+        facts=facts(model, ahead.text() if model.verdict.trusted else "", records),
         equations=mathml.equations(written),
         rational=mathml.equations(model.closure)[-1:] if shown else [],
         text=model.equation("text"),
         latex=model.equation("latex"),
-        regular=model.regular is not None,
-        channel=model.record.name or "the recorded channel",
+        coordinates=coordinates(model),
         figures=figures,
         figure_json=_script(json.dumps({f.name: f.plain() for f in figures.values()}, allow_nan=False)),
         tables={
@@ -92,6 +91,18 @@ def _script(text: str) -> str:
 
 def _number(value: float | None, digits: int = 4) -> str:
     return "–" if value is None or not np.isfinite(value) else f"{value + 0.0:.{digits}g}"
+
+
+def coordinates(model: Model) -> str:
+    """What the letters of the equation stand for."""
+    channel = f"u₀ is {model.record.name or 'the recorded channel'}"
+    regular = model.regular
+    if regular is None:
+        return f"{channel}, u₁ its slope, u₂ the slope of that, and so on."
+    slopes = "" if model.order == 2 else ", u₁ its slope" + (", u₂ the slope of that, and so on" * (model.order > 3))
+    if not regular.a and regular.pole_factor() is None:
+        return f"{channel}{slopes}, and w the next slope."
+    return f"{channel}{slopes}, and w a hidden coordinate that the record determines but does not show."
 
 
 def facts(model: Model, held: str, records: Sequence[Series]) -> list[tuple[str, str]]:
@@ -164,8 +175,10 @@ def evidence(model: Model) -> Table:
         tests.insert(0, ("A long run stays bounded", "yes" if found["bounded"] else "no", "yes", found["bounded"]))
     times = model.diagnostics.get("valid_prediction_times")
     if times:
-        horizon = _number(model.diagnostics.get("horizon"))
-        tests.append(("Valid prediction time from 8 starts, median", _number(float(np.median(times))), horizon, True))
+        wanted = min(model.diagnostics["oscillation"], model.diagnostics["horizon"])
+        reached = float(np.median(times))
+        limit = f"≥\u00a0{_number(wanted, 3)}"
+        tests.append(("Valid prediction time from 8 starts, median", _number(reached, 3), limit, reached >= wanted))
     rows = tuple((name, value, limit, "✓ pass" if ok else "✗ fail") for name, value, limit, ok in tests)
     return Table("What the verdict looked at", ("test", "measured", "limit", "result"), rows)
 

@@ -97,8 +97,13 @@ def record_figure(model: Model, forecast: Forecast, records: Sequence[Series]) -
     return Figure(
         "record",
         "Record and forecast",
-        "Measured samples (dots), the signal without its noise (line) and the forecast beyond the last sample with the "
-        "bands in which the truth is expected half and nine tenths of the time. Double-click shows everything.",
+        "Measured samples (dots), the signal without its noise (line) and the forecast beyond the last sample"
+        + (
+            " with the bands in which the truth is expected half and nine tenths of the time"
+            if forecast.lower is not None
+            else ""
+        )
+        + ". Double-click shows everything.",
         tuple(traces),
         axes,
     )
