@@ -299,8 +299,11 @@ def measure(task: Task) -> dict[str, Any]:
 
 
 def oracle(regular: RegularClosure, task: Task) -> FloatArray:
-    """The forecast with the true equations given, its state estimated from the record."""
-    path = fit_state(regular.canonical(), task.series)
+    """The forecast with the true equations given, its state estimated from the record; NaN where that fails."""
+    with np.errstate(invalid="ignore"):  # a path that runs away is a value, not a warning
+        path = fit_state(regular.canonical(), task.series)
+    if not np.isfinite(path.states).all():
+        return np.full(1, np.nan)
     spread = np.nanstd(path.states, axis=0)
     rtol = 1e-12 if task.noise < CLEAN_SIGMA else 1e-8
     horizon = task.channel.steps * task.channel.dt
