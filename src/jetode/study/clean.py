@@ -138,7 +138,7 @@ def _coefficients(plan: Plan, results: Results) -> Section:
     tables.append(
         Table(
             "Degrees (d_D, d_N) that maximise VPT against the record",
-            ["system", "σ_frac", "paper", f"ours, records 0 … {plan.selections - 1}"],
+            ["system", "σ_frac", "paper", "ours, first records of the cell"],
             degree_rows,
             "Candidates d_D = 0, 1, 2 and d_N = 1 … 5; more terms must lengthen the forecast by 5 %.",
         )

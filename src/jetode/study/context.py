@@ -57,7 +57,7 @@ def _comparison(plan: Plan, results: Results) -> Section:
     best = max(others, key=lambda name: others[name], default=None)
     against = "no peer is installed" if best is None else f"the best peer measured ({best}) {others[best]:.1f}"
     sentence = (
-        f"Measured from the last sample of {plan.peers} clean records on the unseen continuation: the joint fit "
+        f"Measured from the last sample of clean records (N = {plan.peers}) on the unseen continuation: the joint fit "
         f"reaches a median of {medians['joint']:.1f} (cap 20), the paper's method {medians['paper']:.1f} (it prints "
         f"11.6, scored within the record with start states that see both sides), {against}; the horizons above are as "
         "the sources report them, each by its own criterion."

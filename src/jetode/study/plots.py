@@ -301,7 +301,7 @@ def tolerance(data: Mapping[str, dict[str, Any]]) -> Figure:
         axes.set_xlabel("rtol of DOP853")
         axes.set_ylabel(f"median VPT [{systems[name].title} time]")
         _letter(axes, index, f"{systems[name].title} (cap {found['horizon']:g})")
-    panels[0, 0].legend(loc="lower right")
+    panels[0, 0].legend(loc="upper right", bbox_to_anchor=(1.0, 0.93))
     return figure
 
 

@@ -145,7 +145,7 @@ def _tables(plan: Plan, data: dict[str, Any]) -> list[Table]:
             "the attractor is varied, because nothing else can vary; realization 0 is the paper's own.",
         ),
         Table(
-            f"The joint fit on the same records, {plan.joint} realizations: medians over realizations",
+            f"The joint fit on the same records: medians over realizations (N = {plan.joint})",
             [
                 "system",
                 "σ_frac",
