@@ -63,8 +63,8 @@ def test_equations_in_three_notations(model):
 
 
 def test_mathml_of_both_forms():
-    regular = jetode.RegularClosure({(0, 1): -11.0}, {(1, 0): 1.0}, {(0, 0, 0): 1e-7, (0, 0, 1): -2.5}, 3)
+    regular = jetode.RegularClosure({(0, 1): -11.0}, {(1, 0): 1.0, (0, 0): 0.0}, {(0, 0, 0): 1e-7, (0, 0, 1): -2.5}, 3)
     rows = [ET.fromstring(row) for row in equations(regular)]
-    assert ["".join(row.itertext()) for row in rows] == ["u˙0=u1", "u˙1=−11u1+(u0)w", "w˙=1×10−7−2.5w"]
+    assert ["".join(row.itertext()) for row in rows] == ["u˙0=u1", "u˙1=−11u1+u0w", "w˙=1×10−7−2.5w"]
     fraction = ET.fromstring(equations(regular.rational())[-1])
     assert fraction.find(".//mfrac") is not None

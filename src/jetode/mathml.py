@@ -45,9 +45,9 @@ def monomial(exponents: Exponents, names: Sequence[str]) -> str:
 
 
 def polynomial(p: Mapping[Exponents, float], names: Sequence[str], digits: int = 4) -> str:
-    """Signed sum of monomials in graded order."""
+    """Signed sum of monomials in graded order, without those that vanish."""
     out = ""
-    for e in sorted(p, key=graded_order):
+    for e in sorted((e for e in p if p[e]), key=graded_order):
         size, product = number(abs(p[e]), digits), monomial(e, names)
         body = THIN.join(part for part in (size if size != ONE or not product else "", product) if part)
         sign = "−" if p[e] < 0 else "+"
@@ -68,7 +68,8 @@ def equations(model: RegularClosure | Closure, digits: int = 4) -> list[str]:
         factor = polynomial(model.D, names[:-1], digits)
         coupled = name("w")
         if {(0,) * (model.order - 1): 1.0} != model.D:
-            coupled = f"<mrow><mo>(</mo>{factor}<mo>)</mo></mrow>{THIN}{coupled}"
+            alone = sum(c != 0 for c in model.D.values()) == 1
+            coupled = (factor if alone else f"<mrow><mo>(</mo>{factor}<mo>)</mo></mrow>") + THIN + coupled
         if model.a:
             coupled = f"<mrow>{polynomial(model.a, names[:-1], digits)}<mo>+</mo>{coupled}</mrow>"
         rows = [(n, f"<mrow>{name(after)}</mrow>") for n, after in pairwise(names[:-1])]
