@@ -135,8 +135,8 @@ def coefficients(model: Model) -> Table:
     for c in model.coefficients():
         names = model.regular.names() if model.regular is not None else ()
         ratio = abs(c.value / c.standard_error) if c.standard_error > 0 else np.nan
-        rows.append((c.part, _monomial(c.powers, names), _number(c.value, 6), "fixed" if c.standard_error == 0 else _number(c.standard_error, 2),
-                     _number(ratio, 3)))  # fmt: skip
+        error = "fixed" if c.standard_error == 0 else _number(c.standard_error, 2)
+        rows.append((c.part, _monomial(c.powers, names), _number(c.value, 6), error, _number(ratio, 3)))
     if not rows:
         for part, polynomial in (("N", model.closure.numerator), ("D", model.closure.denominator)):
             rows += [(part, _monomial(e, model.closure.names), _number(v, 6), "–", "–") for e, v in polynomial.items()]
