@@ -14,6 +14,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from jetode.closure import Closure
+from jetode.crossing import bounded_numerator
 from jetode.errors import InputError
 from jetode.noise import is_clean, noise_floor, noise_scale
 from jetode.nullspace import null_space, oriented, pooled_denominator, solve_numerator
@@ -45,6 +46,7 @@ class PaperSettings:
 
     ``denominator``: one SVD of all rows ("global"); or the mean over 12 local windows, either of 120 samples
     each with every test function that fits ("pooled-samples") or of 120 of the K rows each ("pooled-rows").
+    ``crossing`` keeps N/D bounded at the pole of an affine D (:mod:`jetode.crossing`); the paper does not.
     """
 
     denominator_degree: int = 1
@@ -57,6 +59,7 @@ class PaperSettings:
     placement: Placement = "even"
     quadrature: Quadrature = "parts"
     denominator: Denominator = "global"
+    crossing: bool = False
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -186,7 +189,8 @@ def identify(embedding: Embedding, settings: PaperSettings) -> Identification:
     denominator = joint.denominator
     if settings.denominator != "global":
         denominator = pooled_denominator(_local_systems(embedding, settings, system))
-    numerator = solve_numerator(system, denominator)
+    bounded = bounded_numerator(system, denominator, embedding.dimensionless) if settings.crossing else None
+    numerator = solve_numerator(system, denominator) if bounded is None else bounded
     units = embedding.scales.powers(order + 1)
     # D(v) dv_{n−1}/dτ = N(v) with v_k = u_k/units_k, so u_n enters in units of its own
     physical_d = denominator / _monomial_units(system.denominator, units[:-1]) / units[-1]

@@ -200,6 +200,7 @@ def paper(
     form: Form = "weak",
     denominator: Denominator | None = None,
     denominator_variables: Sequence[int] = (0,),
+    crossing: bool = False,
     seed: int = 0,
 ) -> Model:
     """Rational closure by spline, weak form and null space.
@@ -207,7 +208,7 @@ def paper(
     With both degrees given, the window is the paper's (half-width 20, exponent 4) unless given too; otherwise
     what is left out is selected by VPT against the record itself.  ``smoothing``, ``sigma``: see
     :func:`jetode.identify.embed`.  ``denominator`` (default: "global" on clean data, "pooled-samples" under
-    noise), ``form``, ``windows``, ``placement`` …: see :class:`jetode.identify.PaperSettings`.
+    noise), ``form``, ``windows``, ``placement``, ``crossing`` …: see :class:`jetode.identify.PaperSettings`.
     """
     check_order(order)
     if not isinstance(record, Series):
@@ -226,6 +227,7 @@ def paper(
         placement=placement,
         quadrature=quadrature,
         denominator=denominator or ("global" if embedding.clean else "pooled-samples"),
+        crossing=bool(crossing),
         seed=seed,
     )
     if denominator_degree is None or numerator_degree is None:

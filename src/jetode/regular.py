@@ -362,24 +362,41 @@ def _collapse(numerator: Polynomial, big_d: Polynomial, lead: Exponents, rates: 
     return Library(tuple(candidates), n - 1).polynomial(solution)
 
 
+def crossing_family(
+    big_d: Polynomial,
+    a: Polynomial,
+    rates: Sequence[float],
+    degree: int,
+    n: int,
+    a_degree: int = 1,
+    hidden_degree: int = 2,
+) -> tuple[Polynomial, list[Exponents], list[Polynomial]]:
+    """All numerators that cross D = 0 smoothly (design.md §3): N = known + Σ_j P_j column_j.
+
+    known = D a' + D' (u_{n−1} − a); a term u^β w^m of P adds u^β D^(2−m) (u_{n−1} − a)^m, up to total ``degree`` with
+    ``a`` counted as of degree ``a_degree`` and m ≤ ``hidden_degree``.
+    """
+    top: Polynomial = {(0,) * (n - 1) + (1,): 1.0}
+    d_full = embed(big_d, n)
+    above = add(top, scale(embed(a, n), -1.0))
+    known = add(multiply(d_full, _flow(a, rates, n)), multiply(_flow(big_d, rates, n), above))
+    d_degree = max(sum(e) for e in big_d)
+    exponents: list[Exponents] = []
+    columns: list[Polynomial] = []
+    for m in range(hidden_degree + 1):
+        factor = multiply(power(d_full, 2 - m, n), power(above, m, n))
+        for e in total_degree_exponents(n, max(degree - 1, 1), range(n - 1)):
+            if sum(e) + (2 - m) * d_degree + m * max(1, a_degree) <= degree:
+                exponents.append((*e[:-1], m))
+                columns.append(multiply(factor, {e: 1.0}))
+    return known, exponents, columns
+
+
 def _match(
     numerator: Polynomial, big_d: Polynomial, a: Polynomial, rates: Sequence[float], n: int
 ) -> tuple[RegularClosure, float]:
-    """P from N − D a' − D' (u_{n−1} − a) = Σ_m P_m D^(2−m) (u_{n−1} − a)^m, and the relative misfit."""
-    top: Polynomial = {(0,) * (n - 1) + (1,): 1.0}
-    d_full, a_full = embed(big_d, n), embed(a, n)
-    above = add(top, scale(a_full, -1.0))
-    known = add(multiply(d_full, _flow(a, rates, n)), multiply(_flow(big_d, rates, n), above))
-    degree = max(sum(e) for e in numerator)
-    exponents: list[Exponents] = []
-    columns: list[Polynomial] = []
-    for m in range(3):
-        factor = multiply(power(d_full, 2 - m, n), power(above, m, n))
-        for e in total_degree_exponents(n, max(degree - 1, 1), range(n - 1)):
-            column = multiply(factor, {e: 1.0})
-            if max(sum(f) for f in column) <= degree:
-                exponents.append((*e[:-1], m))
-                columns.append(column)
+    """P from the member of the crossing family nearest to N, and the relative misfit."""
+    known, exponents, columns = crossing_family(big_d, a, rates, max(sum(e) for e in numerator), n)
     target = add(numerator, scale(known, -1.0))
     solution, residual = _solve_polynomials(columns, target)  # terms no column has, such as u_{n−1}³, stay in it
     size = float(np.linalg.norm(list(numerator.values())))
