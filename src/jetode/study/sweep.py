@@ -103,6 +103,7 @@ def sweep(
     """All chunks by key: those on disk that are sound, the others computed; ``counted`` hears of finished rows."""
     done: dict[str, Chunk] = {}
     todo: list[Task] = []
+    foreign = 0
     for task in tasks:
         found = store.load(task)
         if isinstance(found, Chunk):
@@ -111,9 +112,10 @@ def sweep(
             continue
         if found == "damaged":
             say(f"The chunk {store.path(task).name} is damaged; it is computed again.")
-        elif found == "foreign":
-            say(f"The chunk {store.path(task).name} belongs to other settings; it is computed again.")
+        foreign += found == "foreign"
         todo.append(task)
+    if foreign:
+        say(f"{foreign} chunks belong to other settings or another version; they are computed again.")
     if todo:
         for task, chunk in execute(todo):
             store.save(task, chunk)
