@@ -9,7 +9,14 @@ import numpy as np
 
 from jetode.polynomials import FloatArray
 from jetode.shooting import Layout, Tableau, Terms
-from jetode.shooting_kernels import eliminate_nodes, evaluate_path, linearise, propagate_covariance, propagate_step
+from jetode.shooting_kernels import (
+    eliminate_nodes,
+    evaluate_path,
+    linearise,
+    propagate_covariance,
+    propagate_step,
+    sample_states,
+)
 
 # Backtracking along the Gauss–Newton step: at small q the valley is curved and a full step overshoots.
 STEP_LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03)
@@ -172,7 +179,7 @@ def minimise(
         linear.at(states, coefficients)
         iteration += 1
         improved = False
-        for _ in range(3):
+        for _ in range(5):
             eliminated = linear.eliminate(q, damping * mean_weight)
             if not np.all(np.isfinite(eliminated.schur)):
                 break
@@ -197,3 +204,10 @@ def minimise(
         total, misfit, jump = new, new_misfit, new_jump
         damping *= 0.1 if damping > 1e-9 else 1.0
     return Fit(terms.with_coefficients(coefficients), states, q, misfit, jump, iteration, converged)
+
+
+def path_states(fit: Fit, data: Data) -> FloatArray:
+    """Dimensionless states at every sample."""
+    out = np.empty((data.y.size, fit.terms.dimension))
+    sample_states(fit.states, fit.terms.coefficients, fit.terms.program(), data.layout, data.tableau, out)
+    return out

@@ -15,13 +15,13 @@ from jetode.annealing import Schedule, anneal
 from jetode.constraints import Constraints
 from jetode.elimination import quadratic_model
 from jetode.forms import RIDGE, is_pole_constant, regular_of
-from jetode.gaussnewton import Data, Fit, Linearisation
+from jetode.gaussnewton import Data, Fit, Linearisation, path_states
 from jetode.polynomials import FloatArray
 from jetode.prepare import SMALLEST_SIGMA, Loss, Prepared, Unsuitable, prepare
 from jetode.regular import RegularClosure
 from jetode.search import FREE, SEARCH_SIGMA, Candidate, Found, search
 from jetode.series import Series
-from jetode.states import Identified, StateFit, describe, estimate_path, final_q, path_states
+from jetode.states import Identified, StateFit, describe, estimate_path, final_q
 
 SIGMA_STEP = 30.0  # factor by which the trusted noise level falls from one polish to the next
 POLISH_ITERATIONS = 14

@@ -1,6 +1,6 @@
-"""Black-box forecasts from a window of past samples: x(t + s) = x(t) + f(x(t), x(t − s), …, x(t − (m−1) s)), iterated.
+"""Black-box forecasts from a window of past samples: x(t + s) = h x(t) + f(x(t), x(t − s), …, x(t − (m−1) s)), iterated.
 
-f is kernel ridge regression, a local linear map, a polynomial of the window (NVAR) or a linear one (AR).  Lengths are
+h is 1 or, where the latest sample is too noisy to hold on to, 0; f is kernel ridge regression, a local linear map, a polynomial of the window (NVAR) or a linear one (AR).  Lengths are
 in tc = std(u0)/std(u1), amplitudes in std, so one grid of settings serves every record.  Settings are chosen on a
 stretch at the end of the record that the candidates were not fitted to (:func:`choose`), never against the truth.
 """
@@ -34,7 +34,7 @@ ROUNDS = 2  # of the coordinate search
 Setting = Mapping[str, float]
 # (values up to any end, ends, steps) → forecasts (len(ends), steps + 1), NaN after failure
 Rollout = Callable[[FloatArray, IntArray, int], FloatArray]
-Step = Callable[[FloatArray], FloatArray]  # windows (s, m) → increments (s,)
+Step = Callable[[FloatArray], FloatArray]  # windows (s, m) → f (s,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,13 +66,15 @@ class Past:
         return max(2, round(setting["window"] * self.tc / self.stride(setting)) + 1)
 
     def windows(self, setting: Setting) -> tuple[FloatArray, FloatArray]:
-        """Training windows (n, m), latest tap first, and the increments that follow them."""
+        """Training windows (n, m), latest tap first, and f after them."""
         stride, taps = self.stride(setting), self.taps(setting)
         first, last = (taps - 1) * stride, self.values.size - 1 - stride
         ends = np.arange(first, last + 1)
         if ends.size > self.size:
             ends = np.sort(np.random.default_rng(self.seed).choice(ends, self.size, replace=False))
-        return window_at(self.values, ends, stride, taps), self.values[ends + stride] - self.values[ends]
+        return window_at(self.values, ends, stride, taps), self.values[ends + stride] - setting["hold"] * self.values[
+            ends
+        ]
 
 
 def window_at(values: FloatArray, ends: IntArray, stride: int, taps: int) -> FloatArray:
@@ -80,7 +82,7 @@ def window_at(values: FloatArray, ends: IntArray, stride: int, taps: int) -> Flo
     return values[ends[:, None] - stride * np.arange(taps)]
 
 
-def closed_loop(step: Step, stride: int, taps: int) -> Rollout:
+def closed_loop(step: Step, stride: int, taps: int, hold: float = 1.0) -> Rollout:
     """Feed a one-step map its own output; between the strides a cubic spline fills the samples."""
 
     def rollout(values: FloatArray, ends: IntArray, steps: int) -> FloatArray:
@@ -92,7 +94,7 @@ def closed_loop(step: Step, stride: int, taps: int) -> Rollout:
         path[:, :taps] = window[:, ::-1]
         alive = np.ones(ends.size, dtype=bool)
         for k in range(count):
-            new = window[alive, 0] + step(window[alive])
+            new = hold * window[alive, 0] + step(window[alive])
             sound = np.isfinite(new) & (new > low - reach) & (new < high + reach)
             alive[np.flatnonzero(alive)[~sound]] = False
             if not alive.any():
@@ -134,7 +136,7 @@ def kernel_ridge(past: Past, setting: Setting) -> Rollout:
         distance = np.sum(window * window, axis=1)[:, None] + squares - 2.0 * window @ x.T
         return np.exp(-gamma * distance) @ weights
 
-    return closed_loop(step, past.stride(setting), past.taps(setting))
+    return closed_loop(step, past.stride(setting), past.taps(setting), setting["hold"])
 
 
 def local_linear(past: Past, setting: Setting) -> Rollout:
@@ -158,7 +160,7 @@ def local_linear(past: Past, setting: Setting) -> Rollout:
             out[i] = np.linalg.solve(rows.T @ rows + floor, rows.T @ (weight * dx[index[i]]))[0]
         return out
 
-    return closed_loop(step, past.stride(setting), past.taps(setting))
+    return closed_loop(step, past.stride(setting), past.taps(setting), setting["hold"])
 
 
 def _ridge(features: FloatArray, target: FloatArray, ridge: float) -> FloatArray:
@@ -181,14 +183,18 @@ def nvar(past: Past, setting: Setting) -> Rollout:
         return np.column_stack([np.ones(window.shape[0]), window, *powers])
 
     weights = _ridge(features(x), dx, setting["ridge"])
-    return closed_loop(lambda window: features(window) @ weights, past.stride(setting), past.taps(setting))
+    return closed_loop(
+        lambda window: features(window) @ weights, past.stride(setting), past.taps(setting), setting["hold"]
+    )
 
 
 def autoregression(past: Past, setting: Setting) -> Rollout:
     """Linear map of the window."""
     x, dx = replace(past, size=20_000).windows(setting)
     weights = _ridge(np.column_stack([np.ones(x.shape[0]), x]), dx, setting["ridge"])
-    return closed_loop(lambda w: weights[0] + w @ weights[1:], past.stride(setting), past.taps(setting))
+    return closed_loop(
+        lambda w: weights[0] + w @ weights[1:], past.stride(setting), past.taps(setting), setting["hold"]
+    )
 
 
 # -- settings from the record itself ---------------------------------------------------------------------

@@ -37,27 +37,38 @@ from jetode.spline import smooth
 FEWEST_SAMPLES = 200
 Peer = Callable[[FloatArray, float, int], Rollout]  # (values, dt, seed) → forecasts from any end
 
+HOLD = (0.0, 1.0)
 GRIDS: Mapping[str, Mapping[str, Sequence[float]]] = {
     "kernel-ridge": {
-        "window": (1.0, 2.0, 4.0, 9.0),
+        "hold": HOLD,
+        "window": (1.0, 2.0, 4.0, 9.0, 18.0),
         "ridge": (3e-11, 1e-9, 1e-7, 1e-5, 1e-3, 1e-1),
         "width": (0.7, 1.5, 3.0, 6.0),
         "stride": (0.1, 0.2, 0.4, 0.8),
     },
     "local-linear": {
-        "window": (1.0, 2.0, 4.0),
+        "hold": HOLD,
+        "window": (1.0, 2.0, 4.0, 9.0),
         "neighbours": (15, 40, 100),
         "components": (4, 6, 8),
         "stride": (0.2, 0.5),
     },
     "NVAR": {
+        "hold": HOLD,
         "window": (0.4, 0.8, 1.2, 2.0),
         "order": (2, 4, 3),
         "stride": (0.1, 0.2, 0.4),
         "ridge": (1e-12, 1e-8, 1e-5),
     },
-    "AR": {"window": (2.0, 5.0, 10.0), "ridge": (1e-8, 1e-4), "stride": (0.25,)},
-    "ESN": {"ridge": (1e-8, 1e-6, 1e-4), "leak": (0.3, 0.7), "radius": (0.9, 1.2), "stride": (0.1,), "window": (20.0,)},
+    "AR": {"hold": HOLD, "window": (2.0, 5.0, 10.0), "ridge": (1e-8, 1e-4), "stride": (0.25,)},
+    "ESN": {
+        "hold": HOLD,
+        "ridge": (1e-8, 1e-6, 1e-4),
+        "leak": (0.3, 0.7),
+        "radius": (0.9, 1.2),
+        "stride": (0.1,),
+        "window": (20.0,),
+    },
     "PySINDy": {"degree": (2, 3), "threshold": (0.02, 0.1, 0.3), "stride": (1.0,), "window": (2.0,)},
 }
 
@@ -68,7 +79,7 @@ UNITS = 300
 
 
 def echo_state(past: Past, setting: Setting) -> Rollout:
-    """reservoirpy's reservoir, driven by the record, with a ridge readout of the next increment."""
+    """reservoirpy's reservoir, driven by the record, with a ridge readout of the next sample."""
     from reservoirpy.nodes import Reservoir, Ridge
 
     stride, warm = past.stride(setting), past.taps(setting)
@@ -77,7 +88,8 @@ def echo_state(past: Past, setting: Setting) -> Rollout:
     )
     driven = past.values[::stride][:, None]
     states = np.asarray(reservoir.run(driven[:-1]))
-    change = np.diff(driven, axis=0)
+    hold = setting["hold"]
+    change = driven[1:] - hold * driven[:-1]
     size = float(np.std(change))
     readout = Ridge(ridge=setting["ridge"] * states.shape[0]).fit(states[warm:], change[warm:] / size)
 
@@ -89,7 +101,7 @@ def echo_state(past: Past, setting: Setting) -> Rollout:
         state = np.asarray(reservoir.run(values[first : end + 1 : stride][:, None]))[-1]
         out = [float(values[end])]
         for _ in range(-(-steps // stride)):
-            out.append(out[-1] + size * float(readout(state).item()))
+            out.append(hold * out[-1] + size * float(readout(state).item()))
             if not low - reach < out[-1] < high + reach:
                 out.pop()
                 break

@@ -8,7 +8,7 @@ the equation itself: its samples have weight 0.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -89,6 +89,21 @@ class Prepared:
         layout = make_layout(jets.lengths, jets.spacing, CLEAN_STEP if fine else step, node, interpolate=between)
         weight = self.present[:n] / sigma**2
         return Data(self.y[:n], weight, layout, RK8 if fine else RK4)
+
+    def without_head(self, samples: int) -> Prepared:
+        """The problem without its first ``samples`` samples (pieces that end there are left out)."""
+        pieces: list[Piece] = []
+        lengths: list[int] = []
+        passed = 0
+        for piece, length in zip(self.pieces, self.jets.lengths, strict=True):
+            cut = min(max(samples - passed, 0), length)
+            passed += length
+            if length - cut >= FEWEST_SAMPLES:
+                pieces.append(replace(piece, start=piece.start + cut))
+                lengths.append(length - cut)
+        keep = sum(lengths)
+        jets = Jets(self.jets.u[-keep:], tuple(lengths), self.jets.spacing, self.jets.trim)
+        return replace(self, y=self.y[-keep:], present=self.present[-keep:], jets=jets, pieces=tuple(pieces))
 
 
 def filled(values: FloatArray) -> FloatArray:

@@ -25,7 +25,7 @@ from jetode.forms import (
     smooth_hidden,
     start_form,
 )
-from jetode.gaussnewton import Data, Fit
+from jetode.gaussnewton import Data, Fit, path_states
 from jetode.polynomials import FloatArray, Polynomial, evaluate
 from jetode.prepare import STEP, Prepared
 from jetode.regular import RegularClosure
@@ -33,10 +33,13 @@ from jetode.shooting import Terms
 
 SCREEN_LENGTH = 100.0  # tc
 SEARCH_LENGTH = 360.0  # tc: forms and terms are searched on this much of a long record
+SECOND_CHANCE = 0.4  # of a record: where the second try of the first rung begins
+SHORTEST_SEARCH = 60.0  # tc: and how much must be left for it
 SCREEN = Schedule((1.0, 0.3, 0.1, 0.04, 0.015), 3)
 RESCREEN = Schedule((0.03, 0.015, 0.008, 0.004), 4)
 PATIENT = Schedule(tuple(float(q) for q in np.geomspace(1.0, 1e-3, 14)), 8)  # without a pole there is no scan
 COOL = Schedule((0.3, 0.1, 0.05, 0.025, 0.012, 0.006, 0.003, 0.001), 4)
+COLD_START = 3  # level of COOL at which a path that screening has covered in full begins
 REHEATS = (
     Schedule(tuple(float(q) for q in np.geomspace(0.3, 1e-3, 10)), 8),
     Schedule(tuple(float(q) for q in np.geomspace(1.0, 1e-3, 16)), 8),
@@ -55,6 +58,7 @@ CURVED_HOLD = 3.0  # precision with which a curved D is held: it has to find its
 FEW_TERMS = 10
 SATISFYING = 1.035  # cost per sample
 SEARCH_SIGMA = 0.01  # of std: the search never trusts the samples more than this (integrator, loose start)
+GROSS = 4.0  # cost per sample from which no term is worth eliminating
 SUSPICIOUS = 1.04  # cost per sample above which a fit is reheated
 
 
@@ -86,6 +90,13 @@ class Found:
     data: Data
     price: float
 
+    def satisfies(self) -> bool:
+        """Whether the best fits as well as the noise allows, with few enough terms not to imitate another form."""
+        if not self.candidates or self.candidates[0].fit is None:
+            return False
+        best = self.candidates[0].fit
+        return int(best.terms.free.sum()) <= FEW_TERMS and best.cost < SATISFYING * self.data.n_samples
+
 
 FREE = Constraints()
 Interrupt = Callable[[], bool]
@@ -115,11 +126,15 @@ def without_pole(order: int, degree: int) -> Candidate:
     return Candidate(pole_free(order, degree), {(0,) * (order - 1): 1.0})
 
 
+def screening(prepared: Prepared, sigma: float) -> Data:
+    """The stretch that candidates are screened on."""
+    return prepared.data(sigma, min(prepared.y.size, round(SCREEN_LENGTH / prepared.jets.spacing)), 1.5 * STEP)
+
+
 def screen(prepared: Prepared, sigma: float, candidates: Iterable[Candidate], interrupt: Interrupt) -> list[Candidate]:
     """Fit every candidate on a stretch with its D fixed, the better ones further with D held; best first."""
-    samples = min(prepared.y.size, round(SCREEN_LENGTH / prepared.jets.spacing))
-    data = prepared.data(sigma, samples, step=1.5 * STEP)
-    jets = prepared.jets.head(samples)
+    data = screening(prepared, sigma)
+    jets = prepared.jets.head(data.y.size)
     looked: list[Candidate] = []
     for candidate in candidates:
         if interrupt():
@@ -165,6 +180,7 @@ def states_for(prepared: Prepared, regular: RegularClosure, data: Data) -> Float
 
 def carry(
     prepared: Prepared,
+    sigma: float,
     data: Data,
     candidates: list[Candidate],
     plain: list[Candidate],
@@ -174,13 +190,17 @@ def carry(
     """Cool the screened candidates on ``data`` with D held, and those without a pole, which need no scan, from the
     start; keep what elimination could still make best."""
     out = []
+    screened = screening(prepared, sigma)
     reach = candidates[0].cost + CARRY_REACH * price if candidates else 0.0
     for candidate in candidates[:CARRIED]:
         if interrupt() or candidate.fit is None or candidate.cost > reach:
             break
         held = held_terms(candidate, candidate.fit)
         start = states_for(prepared, regular_of(candidate.fit.terms), data)
-        out.append(replace(candidate, fit=anneal(data, held, start, COOL, interrupt)))
+        known = data.layout.first < screened.y.size
+        start[known] = path_states(candidate.fit, screened)[data.layout.first[known]]
+        levels = COOL.levels[COLD_START:] if known.all() else COOL.levels
+        out.append(replace(candidate, fit=anneal(data, held, start, Schedule(levels, COOL.iterations), interrupt)))
     ceiling = HOPELESS * max(min((c.cost for c in out), default=np.inf), float(data.n_samples))
     for candidate in plain:
         start_jets = prepared.jets.head(data.y.size)
@@ -193,11 +213,13 @@ def carry(
 
 
 def select_terms(data: Data, candidate: Candidate, price: float, interrupt: Interrupt) -> Candidate:
-    """Reheat a suspicious fit and eliminate terms, D held about where it has come to."""
+    """Reheat a suspicious fit and eliminate terms, D held about where it has come to; a grossly wrong fit is left."""
     assert candidate.fit is not None
     fit = replace(candidate.fit, terms=held_terms(candidate, candidate.fit))
     fit = reheat(data, fit, interrupt)
     fit = replace(fit, terms=held_terms(candidate, fit))
+    if not fit.cost <= GROSS * data.n_samples:
+        return replace(candidate, fit=fit, bic=fit.cost + price * float(fit.terms.free.sum()))
     selection = eliminate(data, fit.terms, fit, candidate.form.protected(fit.terms), price, interrupt)
     chosen = replace(candidate, fit=selection.fit, bic=selection.bic)
     other = regauge(chosen)
@@ -248,7 +270,30 @@ def reheat(data: Data, fit: Fit, interrupt: Interrupt) -> Fit:
 def search(
     prepared: Prepared, order: int, interrupt: Interrupt, progress: Progress, constraints: Constraints = FREE
 ) -> Found:
-    """Rungs of growing freedom, each scanned, carried and selected; stops at the first that satisfies."""
+    """Climb the rungs; where the first does not satisfy, it gets a second chance on another stretch."""
+    first = climb(prepared, order, interrupt, progress, constraints, 0, 1)
+    if first.satisfies() or interrupt():
+        return first
+    offset = min(SEARCH_LENGTH, SECOND_CHANCE * prepared.duration)
+    if prepared.duration - offset > SHORTEST_SEARCH:
+        other = prepared.without_head(round(offset / prepared.jets.spacing))
+        second = climb(other, order, interrupt, progress, constraints, 0, 1)
+        if second.satisfies():
+            return second
+    return climb(prepared, order, interrupt, progress, constraints, 1, None, first.candidates)
+
+
+def climb(
+    prepared: Prepared,
+    order: int,
+    interrupt: Interrupt,
+    progress: Progress,
+    constraints: Constraints,
+    start: int,
+    stop: int | None,
+    before: tuple[Candidate, ...] = (),
+) -> Found:
+    """Rungs ``start`` to ``stop`` (excluded), each scanned, carried and selected; ends where one satisfies."""
 
     def constrained(candidates: list[Candidate]) -> list[Candidate]:
         forms = [constraints.apply(c.form, prepared.amplitude, prepared.time) for c in candidates]
@@ -257,30 +302,23 @@ def search(
     sigma = max(prepared.sigma, SEARCH_SIGMA)
     samples = min(prepared.y.size, round(SEARCH_LENGTH / prepared.jets.spacing))
     data = prepared.data(sigma, samples, SEARCH_STEP if sigma > COARSE_SIGMA else STEP)
-    chosen: list[Candidate] = []
     price = term_price(data.n_samples, len(affine_pole(order, 0, (), 2, 2).big_p) + 3)
-    for name, all_plain, all_poles in rungs(prepared, order):
+    found = Found(before, data, price)
+    for name, all_plain, all_poles in rungs(prepared, order)[start:stop]:
         plain, candidates = constrained(all_plain), constrained(all_poles)
-        if interrupt() or (chosen and satisfies(chosen[0], data)):
+        if interrupt() or found.satisfies():
             break
         progress(f"{name}: scanning {len(candidates)} candidates")
         screened = screen(prepared, sigma, candidates, interrupt)
         progress(f"{name}: fitting the best on the record")
-        for candidate in carry(prepared, data, screened, plain, price, interrupt):
+        chosen = list(found.candidates)
+        for candidate in carry(prepared, sigma, data, screened, plain, price, interrupt):
             progress(f"{name}: eliminating terms")
             chosen.append(select_terms(data, candidate, price, interrupt))
             if interrupt():
                 break
-        chosen = _different(sorted(chosen, key=lambda c: c.bic))
-    return Found(tuple(chosen), data, price)
-
-
-def satisfies(candidate: Candidate, data: Data) -> bool:
-    """A fit as good as the noise allows, with few enough terms that nothing simpler is being imitated."""
-    if candidate.fit is None:
-        return False
-    few = int(candidate.fit.terms.free.sum()) <= FEW_TERMS
-    return few and candidate.cost < SATISFYING * data.n_samples
+        found = Found(tuple(_different(sorted(chosen, key=lambda c: c.bic))), data, price)
+    return found
 
 
 Rung = tuple[str, list[Candidate], list[Candidate]]

@@ -17,14 +17,13 @@ import numpy as np
 from jetode.annealing import Schedule, anneal
 from jetode.errors import InputError
 from jetode.forms import regular_of
-from jetode.gaussnewton import Data, Fit, Linearisation
+from jetode.gaussnewton import Data, Fit, Linearisation, path_states
 from jetode.polynomials import FloatArray, derivative, evaluate
 from jetode.prepare import CLEAN_SIGMA, CLEAN_STEP, FEWEST_SAMPLES, STEP, Loss, Prepared, Unsuitable, prepare, stretches
 from jetode.regular import RegularClosure
 from jetode.search import states_for
 from jetode.series import Series
 from jetode.shooting import RK8, Layout, Terms
-from jetode.shooting_kernels import sample_states
 
 PAST_LENGTH = 150.0  # tc: how much of the past a past-only state is estimated from
 CLEAN_PAST_LENGTH = 40.0  # tc: and where the samples are nearly exact
@@ -209,13 +208,6 @@ def _nodes_of(fit: Fit, coarse: Data, fine: Data) -> FloatArray:
     if np.array_equal(coarse.layout.first, fine.layout.first):
         return fit.states
     return path_states(fit, coarse)[fine.layout.first]
-
-
-def path_states(fit: Fit, data: Data) -> FloatArray:
-    """Dimensionless states at every sample."""
-    out = np.empty((data.y.size, fit.terms.dimension))
-    sample_states(fit.states, fit.terms.coefficients, fit.terms.program(), data.layout, data.tableau, out)
-    return out
 
 
 def describe(model: Identified, prepared: Prepared, data: Data, fit: Fit, lengths: list[int]) -> list[StateFit]:

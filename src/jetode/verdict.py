@@ -14,6 +14,7 @@ import numpy as np
 
 from jetode.annealing import Schedule, anneal
 from jetode.forecast import forecast
+from jetode.gaussnewton import path_states
 from jetode.joint import JointFit
 from jetode.lyapunov import lyapunov_spectrum
 from jetode.model import Verdict
@@ -22,7 +23,7 @@ from jetode.prepare import FEWEST_SAMPLES, prepare, stretches
 from jetode.score import valid_prediction_time
 from jetode.search import states_for
 from jetode.series import Series
-from jetode.states import Identified, estimate_path, final_q, past_state, path_states
+from jetode.states import Identified, estimate_path, final_q, past_state
 
 FITTED_SHARE = 0.75  # of each record, for the held-out test; the rest is held out
 ROLLOUT = 400.0  # tc
