@@ -70,9 +70,10 @@ def test_settings_come_from_the_held_out_stretch():
     past, _, _ = narx.Past.of(noisy)
     chosen = narx.choose(past, narx.autoregression, peers.GRIDS["AR"])
     best = max(
-        (narx.validate(past, narx.autoregression, {"window": w, "ridge": r, "stride": 0.25}), w)
+        (narx.validate(past, narx.autoregression, {"hold": h, "window": w, "ridge": r, "stride": 0.25}), w)
         for w in peers.GRIDS["AR"]["window"]
         for r in peers.GRIDS["AR"]["ridge"]
+        for h in peers.HOLD
     )
     assert chosen["window"] == best[1]
 

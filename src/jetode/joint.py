@@ -186,15 +186,11 @@ def fit_joint(
             if interrupt() or abs(refined / level - 1.0) < 0.02 or not np.isfinite(refined):
                 break
             level = max(refined, level / SIGMA_STEP)
-            data = prepared.data(level)
-            nodes = path_states(fit, data)[data.layout.first]
-            fit = anneal(
-                data,
-                fit.terms,
-                nodes,
-                Schedule((10.0 * final_q(level), final_q(level)), POLISH_ITERATIONS),
-                interrupt,
-            )
+            finer = prepared.data(level)
+            nodes = path_states(fit, data)[finer.layout.first]
+            last = final_q(level)
+            data = finer
+            fit = anneal(data, fit.terms, nodes, Schedule((10.0 * last, last), POLISH_ITERATIONS), interrupt)
     covariance = covariance_of(data, fit)
     identified = Identified(fit.terms, prepared.amplitude, prepared.time, level, covariance, prepared.robust)
     paths = describe(identified, prepared, data, fit, [r.n for r in records])
