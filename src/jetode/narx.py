@@ -1,8 +1,9 @@
-"""Black-box forecasts from a window of past samples: x(t + s) = h x(t) + f(x(t), x(t − s), …, x(t − (m−1) s)), iterated.
+"""Black-box forecasts from a window of past samples: x(t + s) = h x(t) + f(x(t), x(t − s), …), iterated.
 
-h is 1 or, where the latest sample is too noisy to hold on to, 0; f is kernel ridge regression, a local linear map, a polynomial of the window (NVAR) or a linear one (AR).  Lengths are
-in tc = std(u0)/std(u1), amplitudes in std, so one grid of settings serves every record.  Settings are chosen on a
-stretch at the end of the record that the candidates were not fitted to (:func:`choose`), never against the truth.
+h is 1 or, where the latest sample is too noisy to hold on to, 0; f is kernel ridge regression, a local linear map, a
+polynomial of the window (NVAR) or a linear one (AR).  Lengths are in tc = std(u0)/std(u1), amplitudes in std, so one
+grid of settings serves every record.  Settings are chosen on a stretch at the end of the record that the candidates
+were not fitted to (:func:`choose`), never against the truth.
 """
 
 from __future__ import annotations
