@@ -10,7 +10,7 @@ demo: $(READY)
 	$(BIN)/jetode demo --out demo-out
 
 test: lint
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 --dist loadfile --durations 15
 
 lint: $(READY)
 	$(BIN)/ruff check .
