@@ -36,6 +36,7 @@ GOOD = Evidence(
     drift=0.0,
     lyapunov=0.9,
     lyapunov_error=0.1,
+    terms=6,
     complete=True,
 )
 
@@ -61,6 +62,7 @@ def test_good_evidence_is_trusted():
         ({"spread_ratio": 0.3}, "spread"),
         ({"skill": 0.1}, "Forecasts fail"),
         ({"skill": np.nan}, "Forecasts fail"),
+        ({"terms": 14}, "14 coefficients"),
         ({"rival": 3.0}, "Another form"),
         ({"margin": 0.5}, "One term"),
     ],

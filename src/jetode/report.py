@@ -169,6 +169,7 @@ def evidence(model: Model) -> Table:
     test("Oscillations in the record", "oscillations", verdict.MIN_OSCILLATIONS, False)
     test("Distance of a long run’s distribution from the record’s [std]", "distance", verdict.MAX_DISTANCE, True)
     test("Held-out forecasts hold [oscillations]", "skill", verdict.MIN_SKILL, False)
+    test("Free coefficients", "terms", verdict.MAX_TERMS, True)
     test("ΔBIC of the nearest other form", "rival", verdict.MIN_RIVAL, False)
     test("ΔBIC of one term more or less", "margin", verdict.MIN_MARGIN, False)
     if "bounded" in found:

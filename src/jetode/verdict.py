@@ -40,6 +40,7 @@ MAX_CLEAN_RESIDUAL = 0.005  # of std
 MIN_MARGIN = 2.0
 MIN_RIVAL = 10.0
 MIN_OSCILLATIONS = 5.0
+MAX_TERMS = 10  # coefficients: with more, a polynomial imitates what it cannot state
 MIN_SKILL = 0.25
 MAX_COLOUR = 0.1
 
@@ -54,7 +55,8 @@ class Evidence:
     rollout, how far its distribution is from the record's (in std) and its std over the record's (``spread_ratio``);
     ``residual``: rms residual in std; ``margin``, ``rival``: smallest rise of BIC over
     a change of one term, and over another form; ``oscillations``: how many the record holds; ``drift``: of its mean
-    between halves (in std); ``lyapunov``: largest exponent in 1/time unit of the record.
+    between halves (in std); ``lyapunov``: largest exponent in 1/time unit of the record;
+    ``terms``: free coefficients.
     """
 
     chi2: float
@@ -73,6 +75,7 @@ class Evidence:
     drift: float
     lyapunov: float
     lyapunov_error: float
+    terms: int
     complete: bool
 
     def to_json(self) -> dict[str, Any]:
@@ -203,6 +206,7 @@ def gather(joint: JointFit, records: Sequence[Series], interrupt: Callable[[], b
         drift=abs(float(np.mean(smooth[:half]) - np.mean(smooth[half:]))) / float(np.std(smooth)),
         lyapunov=lyapunov,
         lyapunov_error=error,
+        terms=int(model.terms.free.sum()),
         complete=joint.complete and not interrupt(),
     )
 
@@ -246,6 +250,12 @@ def judge(e: Evidence, clean: bool) -> Verdict:
         return Verdict(False, f"A long run visits other values than the record (distance {e.distance:.2f} std).")
     if not e.skill >= MIN_SKILL:
         return Verdict(False, f"Forecasts fail within {e.skill:.2g} oscillations on a held-out stretch.")
+    if e.terms > MAX_TERMS:
+        return Verdict(
+            False,
+            f"The equation needs {e.terms} coefficients: it forecasts {e.skill:.2g} held-out oscillations, but "
+            "approximates the dynamics rather than stating them.",
+        )
     if e.rival < MIN_RIVAL:
         return Verdict(False, f"Another form fits as well (ΔBIC {e.rival:.1f}): the record cannot decide.")
     if e.margin < MIN_MARGIN:
