@@ -1,5 +1,6 @@
 """The verdict: its measures on known residuals, its order of tests, and odd records that must not be trusted."""
 
+import json
 import time
 from dataclasses import replace
 
@@ -9,14 +10,15 @@ import pytest
 import jetode
 from jetode.noise import add_noise
 from jetode.series import Series
+from jetode.sufficiency import Sufficiency
 from jetode.systems import systems
 from jetode.verdict import (
     Evidence,
     block_ratio,
-    count_oscillations,
     judge,
     lag_correlation,
     quantile_distance,
+    spectrum_distance,
 )
 
 GOOD = Evidence(
@@ -70,6 +72,42 @@ def test_good_evidence_is_trusted():
 def test_each_failure_has_its_sentence(change, word):
     verdict = judge(replace(GOOD, **change), clean=False)
     assert not verdict.trusted and word in verdict.reason and verdict.reason.endswith(".")
+    assert verdict.advice.endswith(".") and verdict.advice not in verdict.reason
+
+
+BLIND = Sufficiency((1.0,), {2: (0.8,), 3: (0.8,), 4: (0.8,)}, {1.4: (0.1,)})
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"sampling": 6.0}, "faster"),
+        ({"drift": 0.5, "drift_z": 6.0}, "stationary"),
+        ({"sufficiency": BLIND}, "delays"),
+        ({"oscillations": 12.0}, "longer"),
+        ({"colour": 0.5}, "sigma"),
+        ({"residual": 0.5}, "lower noise"),
+        ({}, "another channel"),
+    ],
+)
+def test_advice_follows_what_the_record_shows(change, word):
+    assert word in judge(replace(GOOD, noise_ratio=1.5, **change), clean=False).advice
+
+
+def test_a_hidden_coordinate_explains_a_refusal_and_causes_none():
+    assert judge(replace(GOOD, sufficiency=BLIND), clean=False).trusted
+    refused = judge(replace(GOOD, bounded=False, sufficiency=BLIND), clean=False)
+    assert "hidden from the jets" in refused.reason and refused.reason.startswith("A long run")
+
+
+def test_spectrum_distance_is_that_of_the_frequencies():
+    def wave(period, spacing):
+        return np.sin(2 * np.pi * spacing * np.arange(round(400 / spacing)) / period)
+
+    assert spectrum_distance(wave(6.0, 0.05), 7.0 * wave(6.0, 0.13), 0.05, 0.13) < 0.05
+    assert spectrum_distance(wave(6.0, 0.05), wave(2.0, 0.13), 0.05, 0.13) > 0.95
+    halves = wave(6.0, 0.05) + wave(2.0, 0.05)
+    assert spectrum_distance(wave(6.0, 0.05), halves, 0.05, 0.05) == pytest.approx(0.5, abs=0.03)
 
 
 def test_a_clean_record_must_be_met_closely():
@@ -86,13 +124,13 @@ def test_measures():
     assert block_ratio(coloured, 20) > 5 and lag_correlation(coloured) == pytest.approx(0.9, abs=0.02)
     holes = np.where(np.arange(20_000) % 7 == 0, np.nan, white)
     assert block_ratio(holes, 20) == pytest.approx(1.0, abs=0.15) and np.isfinite(lag_correlation(holes))
-    t = np.arange(0, 10, 0.01)
-    assert count_oscillations(np.sin(2 * np.pi * (t - 0.1))) == pytest.approx(10, abs=1)
     assert quantile_distance(white, white + 1.0) == pytest.approx(1.0, abs=0.02)
 
 
 def test_evidence_is_plain_data():
-    plain = replace(GOOD, rival=np.inf, skill=np.nan).to_json()
+    plain = replace(GOOD, rival=np.inf, skill=np.nan, exponents=(0.9, 0.0), sufficiency=BLIND).to_json()
+    json.dumps(plain, allow_nan=False)
+    assert plain["exponents"] == [0.9, 0.0] and plain["sufficiency"]["hidden"] is True
     assert plain["rival"] is None and plain["skill"] is None and plain["complete"] is True
 
 

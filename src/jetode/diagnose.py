@@ -14,9 +14,10 @@ import numpy as np
 
 from jetode.delay import embedding_delay, false_nearest_neighbours
 from jetode.noise import is_clean, noise_floor, noise_scale
-from jetode.polynomials import FloatArray
+from jetode.oscillations import mean_drift
 from jetode.series import Series, require_samples
 from jetode.spline import smooth
+from jetode.sufficiency import Sufficiency, sufficiency
 from jetode.surrogate import surrogate_test
 
 MINIMUM_SAMPLES = 200
@@ -26,7 +27,6 @@ FEW_OSCILLATIONS = 30
 COARSE_SAMPLING = 10
 DRIFT = 0.25
 DRIFT_SIGNIFICANCE = 3.0
-BLOCKS = 10  # per half, whose means tell how far the mean wanders by itself
 HEAVY_NOISE = 0.5
 SIGNIFICANCE = 0.05
 ROUNDING = 1e-9  # slopes below this share of std/duration are rounding
@@ -54,6 +54,7 @@ class Diagnosis:
     drift_z: float  # the same in units of its standard error
     drift_std: float  # ratio of the halves' stds minus 1
     surrogate_p: float
+    sufficiency: Sufficiency | None  # None: too short to tell
 
     @property
     def deterministic(self) -> bool:
@@ -79,11 +80,14 @@ class Diagnosis:
             found.append("Linear noise of the same spectrum looks just like this record.")
         if self.dimension is None:
             found.append("No embedding dimension brings false neighbours below 1 %.")
+        if self.sufficiency is not None and self.sufficiency.hidden:
+            found.append("Jets do not show all that determines the future; another channel may.")
         return tuple(found)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data with the derived judgements."""
-        return {**asdict(self), "deterministic": self.deterministic, "advice": list(self.advice)}
+        shown = None if self.sufficiency is None else self.sufficiency.to_json()
+        return {**asdict(self), "sufficiency": shown, "deterministic": self.deterministic, "advice": list(self.advice)}
 
     def text(self) -> str:
         """The diagnosis as lines for a terminal."""
@@ -108,6 +112,8 @@ class Diagnosis:
             ),
             ("surrogates", f"p = {self.surrogate_p:.2g}: {found}"),
         ]
+        if self.sufficiency is not None:
+            rows.append(("jets", self.sufficiency.sentence()))
         rows += [("note", sentence) for sentence in self.advice]
         return "\n".join(f"{name:<10} {text}" for name, text in rows)
 
@@ -136,7 +142,7 @@ def diagnose(record: Series, seed: int = 0) -> Diagnosis:
     floor = noise_floor(values)
     present = record.values[~np.isnan(record.values)]
     first, second = np.array_split(present, 2)
-    drift, error = _drift(first, second)
+    drift, error = mean_drift(present)
     return Diagnosis(
         n=record.n,
         dt=record.dt,
@@ -156,14 +162,8 @@ def diagnose(record: Series, seed: int = 0) -> Diagnosis:
         drift_z=drift / error if error > 0 else 0.0,
         drift_std=float(second.std() / first.std()) - 1.0 if np.ptp(first) > 0 else math.inf,
         surrogate_p=test.p_value,
+        sufficiency=sufficiency(values),
     )
-
-
-def _drift(first: FloatArray, second: FloatArray) -> tuple[float, float]:
-    """Distance of the halves' means and its standard error from the scatter of their blocks' means."""
-    blocks = ([block.mean() for block in np.array_split(half, BLOCKS)] for half in (first, second))
-    error = math.sqrt(sum(float(np.var(means, ddof=1)) / BLOCKS for means in blocks))
-    return abs(float(second.mean() - first.mean())), error
 
 
 def _deepest(n: int, lag: int) -> int:

@@ -41,10 +41,11 @@ NEAR_POLE = 0.1  # of the typical |D|
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether the model may be relied on, and why, in one sentence."""
+    """Whether the model may be relied on, why, and (where it may not) what would help most."""
 
     trusted: bool
     reason: str
+    advice: str = ""
 
 
 @dataclass(frozen=True)

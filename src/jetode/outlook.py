@@ -74,16 +74,5 @@ def sentence(model: Model, ahead: Outlook) -> str:
 
 
 def next_steps(model: Model) -> tuple[str, ...]:
-    """What would help most, in sentences."""
-    if model.verdict.trusted:
-        return ()
-    evidence = model.diagnostics.get("evidence") or {}
-    steps = []
-    if evidence.get("complete") is False:
-        steps.append("Let it run longer: it was stopped before it had finished.")
-    if (evidence.get("oscillations") or 30.0) < 30.0:
-        steps.append(f"Record longer: {evidence['oscillations']:.0f} oscillations are here, 30 or more are wanted.")
-    if min(evidence.get("rival") or 99.0, evidence.get("margin") or 99.0) < 10.0:
-        steps.append("A longer or cleaner record would decide between forms that fit equally well.")
-    steps.append("See `jetode diagnose` on this record, try another channel of the same system, or --order 4.")
-    return tuple(steps)
+    """What would help most, in sentences; empty for a trusted model."""
+    return (model.verdict.advice,) if model.verdict.advice else ()

@@ -45,6 +45,8 @@ FEWEST_SAMPLES = 100
 ROLLOUT = 50.0  # oscillations
 REGULAR_MISFIT = 1e-3  # of N: up to here a closure obeys the crossing conditions of design.md §3
 BOUND = 3.0  # × the record's largest deviation from its middle
+NO_MODEL_ADVICE = "See what `jetode diagnose` says of this record: longer, faster sampled, or another channel."
+PAPER_ADVICE = "Leave the degrees out and use method='joint', which allows for noise and poles, or another channel."
 
 
 def reconstruct(record: Series | Sequence[Series], method: str | None = None, **options: Any) -> Model:
@@ -144,6 +146,11 @@ def joint(
             "amplitude": model.amplitude,
             "characteristic_time": model.time,
             "evidence": evidence.to_json(),
+            "lyapunov_spectrum": {
+                "exponents": list(evidence.exponents),
+                "standard_errors": list(evidence.exponent_errors),
+                "kaplan_yorke_dimension": evidence.dimension if evidence.exponents else None,
+            },
             "rivals": [{"delta_bic": r.delta_bic, "text": r.regular.text()} for r in fitted.rivals],
             "equilibria": [
                 {
@@ -175,7 +182,7 @@ def _no_model(record: Series, order: int, reason: str) -> Model:
     """What is left when no candidate of the joint fit can even be started: the paper's closure, not trusted."""
     stretch = record.longest_stretch()
     rough = paper(stretch, order=order, denominator_degree=1, numerator_degree=2)
-    return replace(rough, verdict=Verdict(False, reason))
+    return replace(rough, verdict=Verdict(False, reason, NO_MODEL_ADVICE))
 
 
 def check_order(order: Any) -> None:
@@ -280,10 +287,14 @@ def judge(found: Identification, embedding: Embedding, achieved: Skill) -> Verdi
     follow = int(np.count_nonzero(achieved.vpt >= wanted))
     count = achieved.vpt.shape[0]
     if 2 * follow < count:
-        return Verdict(False, f"Only {follow} of {count} forecasts follow the record for one oscillation.")
+        return Verdict(
+            False, f"Only {follow} of {count} forecasts follow the record for one oscillation.", PAPER_ADVICE
+        )
     bounded = _bounded_rollouts(found, embedding, achieved)
     if 2 * bounded < count:
-        return Verdict(False, f"Only {bounded} of {count} rollouts of {ROLLOUT:g} oscillations stay bounded.")
+        return Verdict(
+            False, f"Only {bounded} of {count} rollouts of {ROLLOUT:g} oscillations stay bounded.", PAPER_ADVICE
+        )
     return Verdict(
         True,
         f"{follow} of {count} forecasts follow the record for one oscillation and {bounded} of {count} "

@@ -17,13 +17,13 @@ from jetode.decimate import decimate
 from jetode.errors import InputError
 from jetode.model import Model
 from jetode.narx import Rollout
+from jetode.oscillations import count_oscillations
 from jetode.peers import fit as fit_peer
 from jetode.polynomials import FloatArray, IntArray
 from jetode.reconstruct import reconstruct
 from jetode.score import valid_prediction_time
 from jetode.series import Series
 from jetode.spline import smooth
-from jetode.verdict import count_oscillations
 
 AT = (0.25, 0.5, 1.0, 2.0, 4.0)  # oscillations
 THRESHOLD = 0.4  # of std

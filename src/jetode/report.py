@@ -124,6 +124,12 @@ def facts(model: Model, held: str, records: Sequence[Series]) -> list[tuple[str,
     ]
     if np.isfinite(exponent):
         out.append(("Lyapunov time", f"{1 / exponent:.3g}{unit} (λ₁ = {exponent:.3g})"))
+    found = model.diagnostics.get("lyapunov_spectrum") or {}
+    if found.get("exponents"):
+        pairs = zip(found["exponents"], found["standard_errors"], strict=True)
+        listed = ", ".join(f"{value:.3g}\u202f±\u202f{error:.1g}" for value, error in pairs)
+        out.append(("Lyapunov spectrum", listed.replace("-", "−")))
+        out.append(("Kaplan–Yorke dimension", _number(found["kaplan_yorke_dimension"], 3)))
     if held:
         out.append(("Forecast holds", held))
     return out
@@ -154,7 +160,7 @@ def _monomial(powers: Sequence[int], names: Sequence[str]) -> str:
 def evidence(model: Model) -> Table:
     """What the verdict looked at, with the limits it applied."""
     found = model.diagnostics.get("evidence") or {}
-    tests: list[tuple[str, str, str, bool]] = []
+    tests: list[tuple[str, str, str, bool | None]] = []  # None: shown, not judged
 
     def test(name: str, key: str, limit: float, below: bool) -> None:
         value = found.get(key)
@@ -168,6 +174,9 @@ def evidence(model: Model) -> Table:
         test("χ² per sample on a stretch held out of the fit", "held_out", verdict.MAX_HELD_OUT, True)
     test("Oscillations in the record", "oscillations", verdict.MIN_OSCILLATIONS, False)
     test("Distance of a long run’s distribution from the record’s [std]", "distance", verdict.MAX_DISTANCE, True)
+    if found.get("spectrum_distance") is not None:
+        name = "Share of power at other frequencies in a long run than in the record"
+        tests.append((name, _number(found["spectrum_distance"], 2), "–", None))
     test("Held-out forecasts hold [oscillations]", "skill", verdict.MIN_SKILL, False)
     test("Free coefficients", "terms", verdict.MAX_TERMS, True)
     test("ΔBIC of the nearest other form", "rival", verdict.MIN_RIVAL, False)
@@ -180,7 +189,11 @@ def evidence(model: Model) -> Table:
         reached = float(np.median(times))
         limit = f"≥\u00a0{_number(wanted, 3)}"
         tests.append(("Valid prediction time from 8 starts, median", _number(reached, 3), limit, reached >= wanted))
-    rows = tuple((name, value, limit, "✓ pass" if ok else "✗ fail") for name, value, limit, ok in tests)
+    jets = found.get("sufficiency")
+    if jets:
+        tests.append((f"Jets against delays: {jets['sentence']}", "hidden" if jets["hidden"] else "none", "–", None))
+    words = {True: "✓ pass", False: "✗ fail", None: "–"}
+    rows = tuple((name, value, limit, words[ok]) for name, value, limit, ok in tests)
     return Table("What the verdict looked at", ("test", "measured", "limit", "result"), rows)
 
 

@@ -7,7 +7,8 @@ that leaves the attractor or visits it differently, and in rivals or terms that 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from math import inf, isfinite, nan, pi
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,14 @@ from jetode.gaussnewton import path_states
 from jetode.joint import JointFit
 from jetode.lyapunov import lyapunov_spectrum
 from jetode.model import Verdict
+from jetode.oscillations import count_oscillations, mean_drift
 from jetode.polynomials import FloatArray
 from jetode.prepare import FEWEST_SAMPLES, prepare, stretches
 from jetode.score import valid_prediction_time
 from jetode.search import states_for
 from jetode.series import Series
 from jetode.states import Identified, estimate_path, final_q, past_state
+from jetode.sufficiency import Sufficiency, sufficiency
 
 FITTED_SHARE = 0.75  # of each record, for the held-out test; the rest is held out
 ROLLOUT = 400.0  # tc
@@ -44,6 +47,14 @@ MAX_TERMS = 10  # coefficients: with more, a polynomial imitates what it cannot 
 MIN_SKILL = 0.25
 MAX_COLOUR = 0.1
 
+# for advice only
+COARSE = 10.0  # samples per oscillation
+DRIFT, DRIFT_SIGNIFICANCE = 0.25, 3.0  # std, standard errors
+FEW_OSCILLATIONS = 30.0
+HEAVY_NOISE = 0.3
+SEGMENT = 40.0  # tc: of a periodogram
+BAND = 1.0  # 1/tc: frequencies compared
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -56,7 +67,10 @@ class Evidence:
     ``residual``: rms residual in std; ``margin``, ``rival``: smallest rise of BIC over
     a change of one term, and over another form; ``oscillations``: how many the record holds; ``drift``: of its mean
     between halves (in std); ``lyapunov``: largest exponent in 1/time unit of the record;
-    ``terms``: free coefficients.
+    ``terms``: free coefficients; ``sampling``: samples per oscillation (2π tc); ``drift_z``: drift in its standard
+    errors; ``spectrum_distance``: share of power at other frequencies in the long rollout than in the record;
+    ``exponents``: Lyapunov spectrum with ``exponent_errors``, ``dimension``: that of Kaplan and Yorke;
+    ``sufficiency``: jets against delays, tested where the model is refused.
     """
 
     chi2: float
@@ -77,10 +91,22 @@ class Evidence:
     lyapunov_error: float
     terms: int
     complete: bool
+    sampling: float = inf
+    drift_z: float = 0.0
+    spectrum_distance: float = nan
+    exponents: tuple[float, ...] = ()
+    exponent_errors: tuple[float, ...] = ()
+    dimension: float = nan
+    sufficiency: Sufficiency | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; numbers that do not exist become null."""
-        return {k: v if isinstance(v, bool) or np.isfinite(v) else None for k, v in asdict(self).items()}
+        plain = {k: None if isinstance(v, float) and not isfinite(v) else v for k, v in asdict(self).items()}
+        return plain | {
+            "exponents": list(self.exponents),
+            "exponent_errors": list(self.exponent_errors),
+            "sufficiency": None if self.sufficiency is None else self.sufficiency.to_json(),
+        }
 
 
 def block_ratio(residuals: FloatArray, block: int) -> float:
@@ -100,16 +126,30 @@ def lag_correlation(residuals: FloatArray) -> float:
     return float(np.mean(a * b) / np.mean(a * a))
 
 
-def count_oscillations(values: FloatArray) -> float:
-    """Rises through the middle of the smoothed signal."""
-    centred = values - np.median(values)
-    return float(np.count_nonzero((centred[1:] > 0) & (centred[:-1] <= 0)))
-
-
 def quantile_distance(a: FloatArray, b: FloatArray) -> float:
     """Mean distance of the quantile functions in units of the std of ``a``."""
     levels = np.linspace(0.02, 0.98, 49)
     return float(np.mean(np.abs(np.quantile(a, levels) - np.quantile(b, levels))) / np.std(a))
+
+
+def spectrum_distance(a: FloatArray, b: FloatArray, spacing_a: float, spacing_b: float) -> float:
+    """½ Σ |p − q| of the normalised power spectra of two signals sampled ``spacing`` tc apart, over frequencies up to
+    ``BAND`` or the lower Nyquist frequency: 0 for the same, 1 where they share no frequency."""
+    top = min(BAND, 0.5 / spacing_a, 0.5 / spacing_b)
+    length = min(SEGMENT, a.size * spacing_a, b.size * spacing_b)
+    at = np.arange(1, int(top * length) + 1) / length
+    p, q = (_power(v, spacing, length, at) for v, spacing in ((a, spacing_a), (b, spacing_b)))
+    return 0.5 * float(np.sum(np.abs(p - q)))
+
+
+def _power(values: FloatArray, spacing: float, length: float, at: FloatArray) -> FloatArray:
+    """Normalised Welch periodogram at the frequencies ``at`` (1/tc), segments ``length`` tc long."""
+    from scipy.signal import welch
+
+    segment = min(values.size, max(8, round(length / spacing)))
+    frequency, power = welch(values, 1.0 / spacing, nperseg=segment)
+    shown = np.interp(at, frequency, power)
+    return np.asarray(shown / (np.sum(shown) or 1.0))
 
 
 def held_out_evidence(joint: JointFit, records: Sequence[Series], interrupt: Callable[[], bool]) -> tuple[float, float]:
@@ -181,15 +221,20 @@ def gather(joint: JointFit, records: Sequence[Series], interrupt: Callable[[], b
     middle = 0.5 * (present[:, 0].max() + present[:, 0].min())
     reach = 2.0 * (present[:, 0].max() - present[:, 0].min())
     bounded = rollout.completed and bool(np.all(np.abs(rollout.values - middle) < reach))
-    lyapunov, error = np.nan, np.nan
+    exponents: tuple[float, ...] = ()
+    errors: tuple[float, ...] = ()
+    dimension = nan
     if bounded:
-        spectrum = lyapunov_spectrum(regular.field, present[-1], ROLLOUT * model.time, step, count=1)
-        lyapunov, error = float(spectrum.exponents[0]), float(spectrum.standard_errors[0])
+        found = lyapunov_spectrum(regular.field, present[-1], ROLLOUT * model.time, step)
+        exponents, errors = tuple(found.exponents.tolist()), tuple(found.standard_errors.tolist())
+        dimension = found.dimension
     smooth = joint.prepared.jets.u[:, 0]
-    half = smooth.size // 2
+    drift, drift_error = mean_drift(smooth)
     try_held = bounded and joint.complete
     held_out, skill = held_out_evidence(joint, records, interrupt) if try_held else (np.nan, np.nan)
-    return Evidence(
+    enough = rollout.values.size > 50
+    spacing = joint.prepared.jets.spacing
+    evidence = Evidence(
         chi2=joint.chi2,
         noise_ratio=joint.noise_ratio,
         block_ratio=block_ratio(residuals, block),
@@ -197,69 +242,41 @@ def gather(joint: JointFit, records: Sequence[Series], interrupt: Callable[[], b
         held_out=held_out,
         skill=skill,
         bounded=bounded,
-        distance=quantile_distance(present[:, 0], rollout.values) if rollout.values.size > 50 else np.inf,
+        distance=quantile_distance(present[:, 0], rollout.values) if enough else np.inf,
         spread_ratio=float(np.std(rollout.values) / spread[0]),
         residual=model.sigma,
         margin=joint.margin,
         rival=min((r.delta_bic for r in joint.rivals), default=np.inf),
         oscillations=count_oscillations(smooth),
-        drift=abs(float(np.mean(smooth[:half]) - np.mean(smooth[half:]))) / float(np.std(smooth)),
-        lyapunov=lyapunov,
-        lyapunov_error=error,
+        drift=drift / float(np.std(smooth)),
+        lyapunov=exponents[0] if exponents else nan,
+        lyapunov_error=errors[0] if errors else nan,
         terms=int(model.terms.free.sum()),
         complete=joint.complete and not interrupt(),
+        sampling=2.0 * pi / spacing,
+        drift_z=drift / drift_error if drift_error > 0 else 0.0,
+        spectrum_distance=spectrum_distance(present[:, 0], rollout.values, spacing, 0.05) if enough else nan,
+        exponents=exponents,
+        exponent_errors=errors,
+        dimension=dimension,
     )
+    if not evidence.complete or judge(evidence, joint.prepared.clean).trusted:
+        return evidence
+    longest = max((r.longest_stretch() for r in records), key=len)
+    return replace(evidence, sufficiency=sufficiency(longest.values))
 
 
 def judge(e: Evidence, clean: bool) -> Verdict:
-    """One sentence; the first test that fails decides."""
-    if not e.complete:
-        return Verdict(False, "The fit was stopped before it had finished; this is the best model so far.")
-    if e.oscillations < MIN_OSCILLATIONS:
-        return Verdict(False, f"The record holds only {e.oscillations:.0f} oscillations: record longer.")
-    if not clean and e.noise_ratio > MAX_NOISE_RATIO:
-        return Verdict(
-            False,
-            f"The equation leaves {e.noise_ratio:.2f} times the estimated noise unexplained: no equation of the "
-            "family fits this channel.",
-        )
-    if clean and e.residual > MAX_CLEAN_RESIDUAL:
-        return Verdict(
-            False,
-            f"The record is clean, but the equation leaves {e.residual:.2g} of its std unexplained: no equation of the "
-            "family fits this channel.",
-        )
-    if not e.bounded:
-        return Verdict(False, "A long run of the equation leaves the range of the record.")
-    if not clean and e.block_ratio > MAX_BLOCK_RATIO:
-        coloured = " or the noise is coloured" if e.colour > MAX_COLOUR else ""
-        return Verdict(
-            False,
-            f"The residuals are not white (block variance ratio {e.block_ratio:.1f}): the equation misses "
-            f"something{coloured}.",
-        )
-    if np.isnan(e.held_out):
-        return Verdict(False, "No stretch of the record could be held out to test the equation on.")
-    if not (clean or e.held_out <= MAX_HELD_OUT):
-        return Verdict(
-            False, f"On a stretch it was not fitted to, the equation misses the record (χ² {e.held_out:.2f})."
-        )
-    if not SPREAD_RATIOS[0] < e.spread_ratio < SPREAD_RATIOS[1]:
-        return Verdict(False, f"A long run has {e.spread_ratio:.2f} times the spread of the record.")
-    if e.distance > MAX_DISTANCE:
-        return Verdict(False, f"A long run visits other values than the record (distance {e.distance:.2f} std).")
-    if not e.skill >= MIN_SKILL:
-        return Verdict(False, f"Forecasts fail within {e.skill:.2g} oscillations on a held-out stretch.")
-    if e.terms > MAX_TERMS:
-        return Verdict(
-            False,
-            f"The equation needs {e.terms} coefficients: it forecasts {e.skill:.2g} held-out oscillations, but "
-            "approximates the dynamics rather than stating them.",
-        )
-    if e.rival < MIN_RIVAL:
-        return Verdict(False, f"Another form fits as well (ΔBIC {e.rival:.1f}): the record cannot decide.")
-    if e.margin < MIN_MARGIN:
-        return Verdict(False, f"One term more or less fits as well (ΔBIC {e.margin:.1f}): the record cannot decide.")
+    """One sentence; the first test that fails decides, and what would help goes with it."""
+    verdict = _first_failure(e, clean)
+    if verdict is None:
+        return _trusted(e, clean)
+    if e.complete and e.sufficiency is not None and e.sufficiency.hidden:
+        return replace(verdict, reason=f"{verdict.reason} {e.sufficiency.sentence()}")
+    return verdict
+
+
+def _trusted(e: Evidence, clean: bool) -> Verdict:
     if clean:
         return Verdict(
             True,
@@ -271,3 +288,100 @@ def judge(e: Evidence, clean: bool) -> Verdict:
         f"Residuals are white, a held-out stretch is followed (χ² {e.held_out:.2f}) and a long run stays on the "
         "attractor.",
     )
+
+
+def unfit_advice(e: Evidence) -> str:
+    """What would help most where no equation of the family fits."""
+    if e.sampling < COARSE:
+        return f"Sample faster: there are {e.sampling:.2g} samples per oscillation, {COARSE:.0f} or more are wanted."
+    if e.drift > DRIFT and e.drift_z > DRIFT_SIGNIFICANCE:
+        return f"Use a stationary stretch: the mean drifts by {e.drift:.2g} std between the halves of the record."
+    if e.sufficiency is not None and e.sufficiency.hidden:
+        return "Record another channel, or forecast from delays (kernel ridge), which see more than the jets."
+    if e.oscillations < FEW_OSCILLATIONS:
+        return f"Record longer: there are {e.oscillations:.0f} oscillations, {FEW_OSCILLATIONS:.0f} or more are wanted."
+    if e.colour > MAX_COLOUR:
+        return "Give the size of the noise (sigma) if you know it, and record without a filter: the noise is coloured."
+    if e.residual > HEAVY_NOISE:
+        return f"Record at lower noise ({100 * e.residual:.0f} % of the signal here), or longer."
+    return "Try another channel of the same system, or order 4 (`jetode diagnose` says what the record shows)."
+
+
+def undecided_advice(e: Evidence) -> str:
+    """What would help where the record cannot decide."""
+    cleaner = " or at lower noise" if e.residual > 0.02 else ""
+    return f"Record longer{cleaner} (there are {e.oscillations:.0f} oscillations): the choice then becomes clear."
+
+
+def _first_failure(e: Evidence, clean: bool) -> Verdict | None:
+    """The verdict of the first test that fails."""
+    if not e.complete:
+        return Verdict(
+            False, "The fit was stopped before it had finished; this is the best model so far.", "Let it run longer."
+        )
+    if e.oscillations < MIN_OSCILLATIONS:
+        return Verdict(False, f"The record holds only {e.oscillations:.0f} oscillations.", undecided_advice(e))
+    if not clean and e.noise_ratio > MAX_NOISE_RATIO:
+        return Verdict(
+            False,
+            f"The equation leaves {e.noise_ratio:.2f} times the estimated noise unexplained: no equation of the "
+            "family fits this channel.",
+            unfit_advice(e),
+        )
+    if clean and e.residual > MAX_CLEAN_RESIDUAL:
+        return Verdict(
+            False,
+            f"The record is clean, but the equation leaves {e.residual:.2g} of its std unexplained: no equation of the "
+            "family fits this channel.",
+            unfit_advice(e),
+        )
+    if not e.bounded:
+        return Verdict(False, "A long run of the equation leaves the range of the record.", unfit_advice(e))
+    if not clean and e.block_ratio > MAX_BLOCK_RATIO:
+        coloured = " or the noise is coloured" if e.colour > MAX_COLOUR else ""
+        return Verdict(
+            False,
+            f"The residuals are not white (block variance ratio {e.block_ratio:.1f}): the equation misses "
+            f"something{coloured}.",
+            unfit_advice(e),
+        )
+    if np.isnan(e.held_out):
+        return Verdict(
+            False,
+            "No stretch of the record could be held out to test the equation on.",
+            "Record longer, or fill its gaps.",
+        )
+    if not (clean or e.held_out <= MAX_HELD_OUT):
+        return Verdict(
+            False,
+            f"On a stretch it was not fitted to, the equation misses the record (χ² {e.held_out:.2f}).",
+            unfit_advice(e),
+        )
+    if not SPREAD_RATIOS[0] < e.spread_ratio < SPREAD_RATIOS[1]:
+        return Verdict(False, f"A long run has {e.spread_ratio:.2f} times the spread of the record.", unfit_advice(e))
+    if e.distance > MAX_DISTANCE:
+        return Verdict(
+            False, f"A long run visits other values than the record (distance {e.distance:.2f} std).", unfit_advice(e)
+        )
+    if not e.skill >= MIN_SKILL:
+        return Verdict(
+            False, f"Forecasts fail within {e.skill:.2g} oscillations on a held-out stretch.", unfit_advice(e)
+        )
+    if e.terms > MAX_TERMS:
+        return Verdict(
+            False,
+            f"The equation needs {e.terms} coefficients: it forecasts {e.skill:.2g} held-out oscillations, but "
+            "approximates the dynamics rather than stating them.",
+            "Use it to forecast only; for an equation, try another channel of the same system or order 4.",
+        )
+    if e.rival < MIN_RIVAL:
+        return Verdict(
+            False, f"Another form fits as well (ΔBIC {e.rival:.1f}): the record cannot decide.", undecided_advice(e)
+        )
+    if e.margin < MIN_MARGIN:
+        return Verdict(
+            False,
+            f"One term more or less fits as well (ΔBIC {e.margin:.1f}): the record cannot decide.",
+            undecided_advice(e),
+        )
+    return None
