@@ -10,6 +10,7 @@ from jetode import peers, recording
 from jetode.cli_benchmark import benchmark, recording_text
 from jetode.errors import InputError
 from jetode.series import Series
+from jetode.sufficiency import Sufficiency
 
 PERIOD = 40
 VALUES = np.sin(2 * np.pi * np.arange(2000) / PERIOD)
@@ -67,7 +68,24 @@ def test_the_table_is_ordered_by_valid_prediction_time():
             "drift": 0.1,
             "trusted": False,
             "reason": "No.",
+            "conclusion": "Best by kernel-ridge.",
             "results": {"AR": scores | {"vpt": 0.5}, "kernel-ridge": scores | {"vpt": 2.0, "error": {"1": None}}},
         }
     )
     assert text.index("kernel-ridge") < text.index("AR  ") and "Not trusted: No." in text
+    assert text.endswith("Best by kernel-ridge.")
+
+
+def test_the_conclusion_names_the_best_the_trivial_and_the_drift():
+    times = {
+        "jetode": {"vpt": 0.7},
+        "kernel-ridge": {"vpt": 2.1},
+        "repetition": {"vpt": 0.2},
+        "persistence": {"vpt": 0.1},
+    }
+    blind = Sufficiency((1.0,), {2: (0.8,), 3: (0.8,), 4: (0.8,)}, {1.4: (0.4,)})
+    text = recording.conclusion(times, False, 0.26, 5.0, blind)
+    assert "2.1 oscillations, best by kernel-ridge" in text and "not trusted) reaches 0.7" in text
+    assert "repetition 0.2" in text and "drifts by 0.26" in text and "hidden from the jets" in text
+    ours = recording.conclusion({"jetode": {"vpt": 3.0}}, True, 0.1, 1.0, None)
+    assert "best by jetode (the equation, trusted)" in ours and "does not clearly drift" in ours

@@ -235,4 +235,5 @@ def recording_text(result: dict[str, Any]) -> str:
         errors = "  ".join("   –" if e is None else f"{e:4.2f}" for e in numbers["error"].values())
         lines.append(f"{name:14}{numbers['vpt']:9.2f} {numbers['blown']:9.2f} {numbers['seconds']:7.1f}   {errors}")
     lines.append(("Trusted: " if result["trusted"] else "Not trusted: ") + result["reason"])
+    lines.append(result["conclusion"])
     return "\n".join(lines)

@@ -6,7 +6,7 @@ times in oscillations; the truth is the recording itself, noise included.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import process_time
 from typing import Any
 
@@ -17,19 +17,22 @@ from jetode.decimate import decimate
 from jetode.errors import InputError
 from jetode.model import Model
 from jetode.narx import Rollout
-from jetode.oscillations import count_oscillations
+from jetode.oscillations import count_oscillations, mean_drift
 from jetode.peers import fit as fit_peer
 from jetode.polynomials import FloatArray, IntArray
 from jetode.reconstruct import reconstruct
 from jetode.score import valid_prediction_time
 from jetode.series import Series
 from jetode.spline import smooth
+from jetode.sufficiency import Sufficiency, sufficiency
 
 AT = (0.25, 0.5, 1.0, 2.0, 4.0)  # oscillations
 THRESHOLD = 0.4  # of std
 PAST = 40.0  # oscillations before a start that a model's state may use
 BLOWN = 2.0  # ranges of the recording
 OURS = "jetode"
+TRIVIAL = ("persistence", "repetition")
+DRIFTS = 3.0  # standard errors of the mean's drift between the halves
 
 
 def oscillation(values: FloatArray) -> float:
@@ -84,6 +87,8 @@ def measure_recording(
         results[name] = score_runs(runs, record.values, ends, period) | {
             "seconds": round(seconds.get(name, 0.0) + process_time() - began, 1)
         }
+    drift, error = mean_drift(record.values)
+    jets = sufficiency(record.values)
     return {
         "samples": record.n,
         "samples_per_oscillation": period,
@@ -92,9 +97,35 @@ def measure_recording(
         "reason": model.verdict.reason,
         "equation": model.equation(),
         "evidence": model.diagnostics.get("evidence", {}),
-        "drift": abs(float(np.mean(first.values) - np.mean(record.values[half:]))) / record.std,
+        "drift": drift / record.std,
+        "drift_z": drift / error,
+        "sufficiency": None if jets is None else jets.to_json(),
         "results": results,
+        "conclusion": conclusion(results, model.verdict.trusted, drift / record.std, drift / error, jets),
     }
+
+
+def conclusion(
+    results: Mapping[str, Mapping[str, Any]], trusted: bool, drift: float, drift_z: float, jets: Sufficiency | None
+) -> str:
+    """For how long the recording is predictable and by what, whether it drifts, whether jets suffice: in words."""
+    times = {name: float(scores["vpt"]) for name, scores in results.items()}
+    best = max(times, key=lambda name: times[name])
+    word = "trusted" if trusted else "not trusted"
+    said = [f"Predictable for about {times[best]:.2g} oscillations, best by {best}"]
+    if best != OURS:
+        said.append(f"; the equation ({word}) reaches {times[OURS]:.2g}")
+    else:
+        said.append(f" (the equation, {word})")
+    plain = {name: times[name] for name in TRIVIAL if name in times}
+    if plain:
+        simple = max(plain, key=lambda name: plain[name])
+        said.append(f", {simple} {plain[simple]:.2g}")
+    moves = "drifts" if drift_z > DRIFTS else "wanders, but does not clearly drift,"
+    said.append(f". Its mean {moves} by {drift:.2f} std between the halves ({drift_z:.1f} standard errors).")
+    if jets is not None:
+        said.append(f" {jets.sentence()}")
+    return "".join(said)
 
 
 def score_runs(runs: FloatArray, values: FloatArray, ends: IntArray, period: float) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from jetode.annealing import Schedule, anneal
+from jetode.dop853 import Stop
 from jetode.forecast import forecast
 from jetode.gaussnewton import path_states
 from jetode.joint import JointFit
@@ -33,6 +34,7 @@ ROLLOUT = 400.0  # tc
 BLOCK = 0.5  # tc: residuals are averaged over blocks this long to see structure beneath the noise
 SHORTEST_PART = 1.0  # tc: of the fitted and of the held-out share
 STARTS = 4  # past-only forecasts into the held-out stretch
+SHORTEST_HORIZON = 8  # samples of such a forecast
 
 MAX_NOISE_RATIO = 1.12
 MAX_BLOCK_RATIO = 1.6
@@ -192,8 +194,9 @@ def _skill(model: Identified, record: Series, cut: int, path: FloatArray) -> flo
     known = ~np.isnan(path[:, 0])
     per = np.count_nonzero(known) / max(count_oscillations(path[known, 0]), 1.0)
     horizon = min(round(3.0 * per), (record.n - cut) // 2)
-    if horizon < 20:
+    if horizon < SHORTEST_HORIZON:
         return np.nan
+    wrong = min(5, horizon // 4)  # samples in a row that end a forecast
     spread = np.std(path[known], axis=0)
     lead = max(FEWEST_SAMPLES, round(SHORTEST_PART * model.time / record.dt))
     times = []
@@ -203,7 +206,7 @@ def _skill(model: Identified, record: Series, cut: int, path: FloatArray) -> flo
         state = past_state(model, record, int(start)).end
         run = forecast(model.regular.field, state, spread, horizon * record.dt, record.dt)
         truth = path[start : start + horizon + 1, 0]
-        times.append(valid_prediction_time(run.values, truth, record.dt, threshold=0.4, run=5))
+        times.append(valid_prediction_time(run.values, truth, record.dt, threshold=0.4, run=wrong))
     return float(np.median(times)) / (per * record.dt) if times else np.nan
 
 
@@ -226,8 +229,9 @@ def gather(joint: JointFit, records: Sequence[Series], interrupt: Callable[[], b
     dimension = nan
     if bounded:
         found = lyapunov_spectrum(regular.field, present[-1], ROLLOUT * model.time, step)
-        exponents, errors = tuple(found.exponents.tolist()), tuple(found.standard_errors.tolist())
-        dimension = found.dimension
+        if found.stop is Stop.COMPLETED:
+            exponents, errors = tuple(found.exponents.tolist()), tuple(found.standard_errors.tolist())
+            dimension = found.dimension
     smooth = joint.prepared.jets.u[:, 0]
     drift, drift_error = mean_drift(smooth)
     try_held = bounded and joint.complete
