@@ -19,6 +19,10 @@ def test_tableau_is_the_published_one() -> None:
     assert np.array_equal(tableau.ERROR_5, published.E5[:12])
     assert np.array_equal(tableau.ERROR_3, published.E3[:12])
     assert np.array_equal(tableau.DENSE, published.D)
+    for row, second in enumerate(tableau.SECOND):
+        assert not np.any(tableau.STAGES[row, 1:second]), "entries that the stages skip are 0"
+    for row in (tableau.WEIGHTS, tableau.ERROR_5, tableau.ERROR_3, *tableau.DENSE):
+        assert not np.any(row[1 : tableau.FIRST_USED])
     assert tableau.WEIGHTS.sum() == pytest.approx(1.0, abs=1e-15)
 
 

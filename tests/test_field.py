@@ -65,6 +65,28 @@ def test_jacobian_is_the_derivative(field: Field) -> None:
         assert np.allclose(jacobians[:, :, j], slope, rtol=1e-6, atol=1e-6)
 
 
+def test_powers_of_the_third_variable_with_gaps() -> None:
+    """Horner's rule in x_2 (nested) and the table of monomials (an added x_1⁵) give the same field."""
+    row = {(1, 2, 5): 0.3, (4, 0, 2): -0.2, (0, 1, 2): 1.1, (0, 0, 0): 0.7}
+    nested = Field(3, (row,), {(0, 0, 0): 2.0, (0, 0, 2): 1.0})
+    table = Field(3, ({**row, (0, 5, 0): 0.0},), {(0, 0, 0): 2.0, (0, 0, 2): 1.0})
+    points = np.random.default_rng(3).normal(size=(9, 3))
+    assert nested.arrays[0][4] and not table.arrays[0][4]
+    assert nested.denominator is not None
+    expected = evaluate(row, points) / evaluate(nested.denominator, points)
+    for field in (nested, table):
+        assert np.allclose(field(points)[:, 2], expected, rtol=1e-12)
+        assert np.allclose(field.jacobian(points), nested.jacobian(points), rtol=1e-12)
+
+
+def test_one_and_two_variables() -> None:
+    x = np.array([0.3])
+    assert Field(1, ({(3,): 2.0, (0,): 1.0},))(x) == pytest.approx(1 + 2 * 0.3**3, rel=1e-15)
+    assert Field.polynomial([{(0, 1): 1.0, (1, 0): 0.5}], sines=True)(x) == pytest.approx(np.sin(0.3) + 0.15, rel=1e-15)
+    van_der_pol = Field(2, ({(1, 0): -1.0, (0, 1): 1.0, (2, 1): -1.0},))
+    assert np.allclose(van_der_pol(np.array([0.5, 2.0])), [2.0, -0.5 + 2.0 * 0.75], rtol=1e-15)
+
+
 def test_sines() -> None:
     x = np.array([0.3, -0.4, 2.0])
     rate = fields()[2](x)

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jetode.dop853 import Stop, integrate
+from jetode.dop853 import Stop, integrate, integrate_many
 from jetode.errors import InputError
 from jetode.field import Field
 from jetode.forecast import forecast, forecast_many
@@ -15,13 +15,16 @@ SCALE = np.array([7.9, 45.0, 700.0])
 
 
 def test_forecast_of_the_exact_closure() -> None:
-    start = integrate(LORENZ, [1.0, 0.0, 0.0], 2, 50.0, rtol=1e-12, atol=1e-12).states[-1]
-    truth = integrate(LORENZ, start, 301, 0.01, rtol=1e-12, atol=1e-12).states[:, 0]
-    ahead = forecast(LORENZ_CLOSURE, lorenz_jets(start), SCALE, 3.0, 0.01)
-    assert ahead.completed and ahead.stop_time == pytest.approx(3.0)
-    assert np.allclose(ahead.t, 0.01 * np.arange(301))
-    assert np.array_equal(ahead.values, ahead.states[:, 0]) and ahead.lower is None
-    assert np.max(np.abs(ahead.values - truth)) < 0.01 * truth.std()
+    """From 20 starts: N/D is 0/0 at the pole, where rounding decides how much of one forecast in twenty is lost."""
+    starts = integrate(LORENZ, [1.0, 0.0, 0.0], 31, 2.0, rtol=1e-12, atol=1e-12, max_steps=10**6).states[11:]
+    truths = [run.states[:, 0] for run in integrate_many(LORENZ, starts, 301, 0.01, rtol=1e-12, atol=1e-12)]
+    runs = forecast_many(LORENZ_CLOSURE, [lorenz_jets(s) for s in starts], SCALE, 3.0, 0.01)
+    for ahead in runs:
+        assert ahead.completed and ahead.stop_time == pytest.approx(3.0)
+        assert np.allclose(ahead.t, 0.01 * np.arange(301))
+        assert np.array_equal(ahead.values, ahead.states[:, 0]) and ahead.lower is None
+    errors = [np.max(np.abs(ahead.values - truth)) for ahead, truth in zip(runs, truths, strict=True)]
+    assert np.median(errors) < 0.002 * SCALE[0]
 
 
 def test_same_forecast_in_other_units() -> None:

@@ -18,19 +18,20 @@ from jetode.dop853_tableau import (
     DENSE,
     ERROR_3,
     ERROR_5,
+    FIRST_USED,
     INTERPOLATOR_POWER,
     N_STAGES,
     N_STAGES_EXTENDED,
+    SECOND,
     STAGES,
 )
 from jetode.errors import InputError
-from jetode.field import Field, FieldArrays, field_rhs, field_work
+from jetode.field import Field, FieldArrays, field_rhs, field_work, kernel
 from jetode.polynomials import FloatArray
 
 SAFETY = 0.9
 MIN_FACTOR = 0.2  # largest decrease of the step
 MAX_FACTOR = 10.0  # largest increase
-ERROR_EXPONENT = -1.0 / 8.0
 POLE_FRACTION = 1e-3  # |D| below this part of its largest value so far counts as "at the pole"
 MIN_RTOL = 100.0 * np.finfo(np.float64).eps
 STEPS_PER_SAMPLE = 50  # default limit of attempted steps: this many per sample, and 10,000
@@ -141,26 +142,38 @@ def _vector(name: str, value: ArrayLike, d: int) -> FloatArray:
     return np.array(np.broadcast_to(array, (d,)))
 
 
-@njit(cache=True, fastmath={"contract"}, forceinline=True)
+@kernel(fastmath={"contract"}, forceinline=True)
 def _stage_state(x: FloatArray, h: float, stage: int, k: FloatArray, out: FloatArray) -> None:
-    d = x.shape[0]
-    for i in range(d):
-        total = STAGES[stage, 0] * k[0, i]
-        for j in range(1, stage):
+    """x + h Σ_j A[stage, j] k[j]; three sums at once, where there are three, take half the time."""
+    a = STAGES[stage, 0]
+    if x.shape[0] == 3:
+        sum_0, sum_1, sum_2 = a * k[0, 0], a * k[0, 1], a * k[0, 2]
+        for j in range(SECOND[stage], stage):
+            a = STAGES[stage, j]
+            sum_0 += a * k[j, 0]
+            sum_1 += a * k[j, 1]
+            sum_2 += a * k[j, 2]
+        out[0] = x[0] + h * sum_0
+        out[1] = x[1] + h * sum_1
+        out[2] = x[2] + h * sum_2
+        return
+    for i in range(x.shape[0]):
+        total = a * k[0, i]
+        for j in range(SECOND[stage], stage):
             total += STAGES[stage, j] * k[j, i]
         out[i] = x[i] + h * total
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"}, forceinline=True)
+@kernel(error_model="numpy", fastmath={"contract"}, forceinline=True)
 def _error_norm(x: FloatArray, x_new: FloatArray, h: float, k: FloatArray, rtol: float, atol: FloatArray) -> float:
     norm_5 = 0.0
     norm_3 = 0.0
     d = x.shape[0]
     for i in range(d):
         scale = atol[i] + rtol * max(abs(x[i]), abs(x_new[i]))
-        error_5 = 0.0
-        error_3 = 0.0
-        for j in range(N_STAGES):
+        error_5 = ERROR_5[0] * k[0, i]
+        error_3 = ERROR_3[0] * k[0, i]
+        for j in range(FIRST_USED, N_STAGES):
             error_5 += ERROR_5[j] * k[j, i]
             error_3 += ERROR_3[j] * k[j, i]
         norm_5 += (error_5 / scale) ** 2
@@ -170,7 +183,13 @@ def _error_norm(x: FloatArray, x_new: FloatArray, h: float, k: FloatArray, rtol:
     return h * norm_5 / np.sqrt((norm_5 + 0.01 * norm_3) * d)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy", forceinline=True)
+def _step_factor(error: float) -> float:
+    """SAFETY × error^(−1/8)."""
+    return SAFETY / np.sqrt(np.sqrt(np.sqrt(error)))
+
+
+@kernel(error_model="numpy")
 def _first_step(x: FloatArray, rate: FloatArray, duration: float, rtol: float, atol: FloatArray) -> float:
     """One percent of the time scale |x|/|x'| in the error norm: free of units, quickly enlarged."""
     size = slope = 0.0
@@ -182,7 +201,7 @@ def _first_step(x: FloatArray, rate: FloatArray, duration: float, rtol: float, a
     return min(h, duration)
 
 
-@njit(cache=True, fastmath={"contract"}, forceinline=True)
+@kernel(fastmath={"contract"}, forceinline=True)
 def _dense_coefficients(x: FloatArray, x_new: FloatArray, h: float, k: FloatArray, dense: FloatArray) -> None:
     for i in range(x.shape[0]):
         delta = x_new[i] - x[i]
@@ -190,13 +209,13 @@ def _dense_coefficients(x: FloatArray, x_new: FloatArray, h: float, k: FloatArra
         dense[1, i] = h * k[0, i] - delta
         dense[2, i] = 2.0 * delta - h * (k[N_STAGES, i] + k[0, i])
         for p in range(INTERPOLATOR_POWER - 3):
-            total = 0.0
-            for j in range(N_STAGES_EXTENDED):
+            total = DENSE[p, 0] * k[0, i]
+            for j in range(FIRST_USED, N_STAGES_EXTENDED):
                 total += DENSE[p, j] * k[j, i]
             dense[3 + p, i] = h * total
 
 
-@njit(cache=True, fastmath={"contract"}, forceinline=True)
+@kernel(fastmath={"contract"}, forceinline=True)
 def _dense_state(x: FloatArray, dense: FloatArray, theta: float, out: FloatArray) -> None:
     for i in range(x.shape[0]):
         value = 0.0
@@ -206,15 +225,23 @@ def _dense_state(x: FloatArray, dense: FloatArray, theta: float, out: FloatArray
         out[i] = x[i] + value
 
 
-@njit(cache=True, fastmath={"contract"}, forceinline=True)
+@kernel(forceinline=True)
+def _finite(x: FloatArray) -> bool:
+    finite = True
+    for i in range(x.shape[0]):
+        finite = finite and np.isfinite(x[i])
+    return finite
+
+
+@kernel(forceinline=True)
 def _inside(x: FloatArray, bound: FloatArray) -> bool:
-    inside = True
-    for i in range(x.shape[0]):  # written so that NaN is outside
-        inside = inside and abs(x[i]) <= bound[i] and np.isfinite(x[i])
+    inside = _finite(x)
+    for i in range(x.shape[0]):
+        inside = inside and abs(x[i]) <= bound[i]
     return inside
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _integrate_one(
     x: FloatArray,
     states: FloatArray,
@@ -226,27 +253,27 @@ def _integrate_one(
     bound: FloatArray,
     limit: int,
     arrays: FieldArrays,
+    work: FloatArray,
+    k: FloatArray,
+    scratch: FloatArray,
 ) -> float:
     """Fill ``states`` and ``counts`` = (samples, stop, steps, evaluations); return the stop time."""
     n_samples, d = states.shape
     duration = (n_samples - 1) * dt
-    work = field_work(arrays)
-    k = np.empty((N_STAGES_EXTENDED, d))
-    dense = np.empty((INTERPOLATOR_POWER, d))
-    trial, rate, x_new = np.empty(d), np.empty(d), np.empty(d)
+    dense, trial, x_new = scratch[:INTERPOLATOR_POWER], scratch[INTERPOLATOR_POWER], scratch[INTERPOLATOR_POWER + 1]
     divided = arrays[0][3] == 1
 
     counts[0], counts[2], counts[3] = 0, 0, 1
-    denominator = field_rhs(x, rate, arrays, work)
-    if not _inside(x, bound) or not _inside(rate, np.full(d, np.inf)):
+    denominator = field_rhs(x, k[0], arrays, work)
+    if not _inside(x, bound) or not _finite(k[0]):
         counts[1] = _POLE if divided and denominator == 0.0 else _DIVERGED
         return 0.0
-    states[0] = x
+    for i in range(d):
+        states[0, i] = x[i]
     sample = 1
     largest = abs(denominator)
     t = 0.0
-    k[0] = rate
-    h = _first_step(x, rate, duration, rtol, atol)
+    h = _first_step(x, k[0], duration, rtol, atol)
     evaluations = 1
     attempts = 0
     growth = MAX_FACTOR
@@ -264,32 +291,28 @@ def _integrate_one(
         low = high = denominator
         for stage in range(1, N_STAGES + 1):
             _stage_state(x, h, stage, k, trial)
-            value = field_rhs(trial, rate, arrays, work)
-            for i in range(d):  # rows are copied: a view in this loop would cost more than the copy
-                k[stage, i] = rate[i]
-            low, high = min(low, value), max(high, value)
+            value = field_rhs(trial, k[stage], arrays, work)
+            low = value if value < low else low
+            high = value if value > high else high
         evaluations += N_STAGES
         for i in range(d):
             x_new[i] = trial[i]
         at_pole = divided and (low * high <= 0.0 or min(abs(low), abs(high)) < POLE_FRACTION * largest)
         error = _error_norm(x, x_new, h, k, rtol, atol)
         if not error < 1.0:
-            factor = max(MIN_FACTOR, SAFETY * error**ERROR_EXPONENT) if np.isfinite(error) else MIN_FACTOR
-            h *= factor
+            h *= max(MIN_FACTOR, _step_factor(error)) if np.isfinite(error) else MIN_FACTOR
             growth = 1.0
             if h < smallest:
                 stop = _POLE if at_pole else _STEP_TOO_SMALL
                 break
             continue
-        factor = MAX_FACTOR if error == 0.0 else min(MAX_FACTOR, SAFETY * error**ERROR_EXPONENT)
+        factor = MAX_FACTOR if error == 0.0 else min(MAX_FACTOR, _step_factor(error))
         t_new = duration if last else t + h
         sound = _inside(x_new, bound)
         if sample < n_samples and sample * dt <= t_new:
             for stage in range(N_STAGES + 1, N_STAGES_EXTENDED):
                 _stage_state(x, h, stage, k, trial)
-                field_rhs(trial, rate, arrays, work)
-                for i in range(d):
-                    k[stage, i] = rate[i]
+                field_rhs(trial, k[stage], arrays, work)
             evaluations += N_STAGES_EXTENDED - N_STAGES - 1
             _dense_coefficients(x, x_new, h, k, dense)
             while sample < n_samples and sample * dt <= t_new:
@@ -330,5 +353,9 @@ def _integrate_all(
     limit: int,
     arrays: FieldArrays,
 ) -> None:
+    d = starts.shape[1]
+    work, k, scratch = field_work(arrays), np.empty((N_STAGES_EXTENDED, d)), np.empty((INTERPOLATOR_POWER + 2, d))
     for s in range(starts.shape[0]):
-        times[s] = _integrate_one(starts[s], states[s], counts[s], dt, rtol, atol, max_step, bound, limit, arrays)
+        times[s] = _integrate_one(
+            starts[s], states[s], counts[s], dt, rtol, atol, max_step, bound, limit, arrays, work, k, scratch
+        )

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 N_STAGES = 12
 N_STAGES_EXTENDED = 16
 INTERPOLATOR_POWER = 7
+FIRST_USED = 5  # stages 1 … 4 enter neither the weights nor the error estimates nor the dense output
 
 
 def _matrix(rows: Sequence[Mapping[int, float]], columns: int) -> NDArray[np.float64]:
@@ -208,6 +209,8 @@ _DENSE: list[dict[int, float]] = [
 ]
 
 STAGES = _matrix(_STAGES, N_STAGES_EXTENDED)
+# the second stage that each stage uses after stage 0 (the entries between are 0)
+SECOND = np.array([min([j for j, a in row.items() if j and a], default=i) for i, row in enumerate(_STAGES)])
 WEIGHTS = STAGES[N_STAGES, :N_STAGES]
 ERROR_5 = _matrix([_ERROR_5], N_STAGES)[0]
 ERROR_3 = WEIGHTS - _matrix([_ERROR_3], N_STAGES)[0]

@@ -5,17 +5,17 @@ A field of dimension d has ``chain`` rows x_i' = x_{i+1}, then polynomial rows; 
 a denominator.  With ``sines`` the polynomials have 2d variables (x_0 …, sin x_0 …), as Thomas' system needs.
 Kernels get ``Field.arrays`` (plain NumPy arrays), never a function, so that compiled code is cached on disk.
 
-A row is evaluated as Σ_m c_m(x_0, x_1) m with c_m of total degree 4 written out as a nested Horner scheme;
-the *outer* monomials m, in x_1 … and x_0⁵, come from a table, one multiplication each.  On the paper's
-library (35 monomials) this takes a quarter of the time of the plain sum.
+A row is evaluated as Σ_m c_m(x_0, x_1) m with c_m of total degree ≤ 4 written out as a nested Horner scheme.  Where
+the *outer* monomials m are powers of x_2, as in every library up to degree 4 of three jets, the sum over them is
+Horner's rule too (``nested``); otherwise they, in x_1 … and x_0⁵, come from a table, one multiplication each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numba import njit
@@ -27,11 +27,12 @@ from jetode.polynomials import Exponents, FloatArray, IntArray, Polynomial, grad
 if TYPE_CHECKING:
     from jetode.closure import Closure
 
+Function = TypeVar("Function", bound=Callable[..., Any])
 Indices = NDArray[np.uint32]  # unsigned: no test for negative indices in the inner loop
 DEGREE = 4  # of a Horner scheme in (x_0, x_1), which has 15 coefficients
-# (dimension, chain, sines, divided); parent and variable of the outer monomials; first scheme of each row and
-# the outer monomial of each scheme (all indices point into the work array); coefficients, highest first
-FieldArrays = tuple[IntArray, Indices, Indices, Indices, Indices, FloatArray]
+# (dimension, chain, sines, divided, nested); parent and variable of the outer monomials; first scheme of each row;
+# outer monomial of each scheme (these indices point into the work array) and its degree; coefficients, highest first
+FieldArrays = tuple[IntArray, Indices, Indices, Indices, Indices, Indices, FloatArray]
 
 
 # powers of (x_0, x_1) in the order in which a scheme uses their coefficients
@@ -93,17 +94,21 @@ class Field:
             denominator = None
         polynomials = rows if denominator is None else [*rows, denominator]
         schemes = [_schemes(p) for p in polynomials]
+        nested = self.dimension <= 3 and not any(m[0] or m[-1] for row in schemes for m in row) and not self.sines
+        if nested:
+            schemes = [_all_powers(row) for row in schemes]
         outer = [monomial for row in schemes for monomial in row]
         parent, variable, slots = monomial_program(outer, self.n_variables)
         table = 2 * self.dimension + 1
         variable = np.where(variable == self.n_variables - 1, table - 1, variable + 1)
-        layout = [self.dimension, self.chain, self.sines, denominator is not None]
+        layout = [self.dimension, self.chain, self.sines, denominator is not None, nested]
         arrays = (
             np.array(layout, dtype=np.int64),
             (table + parent).astype(np.uint32),
             variable.astype(np.uint32),
             np.cumsum([0, *(len(row) for row in schemes)]).astype(np.uint32),
             (table + slots).astype(np.uint32),
+            np.array([_degree(c) for row in schemes for c in row.values()], dtype=np.uint32),
             np.array([c for row in schemes for c in row.values()], dtype=np.float64).reshape(-1, len(SCHEME)),
         )
         for array in arrays:
@@ -133,6 +138,18 @@ def _schemes(polynomial: Polynomial) -> dict[Exponents, FloatArray]:
     return dict(sorted(out.items(), key=lambda item: graded_order(item[0])))
 
 
+def _all_powers(row: dict[Exponents, FloatArray]) -> dict[Exponents, FloatArray]:
+    """Schemes of all powers of x_2 (monomials (0, power, 0)), highest first: what Horner's rule needs."""
+    if not any(len(m) == 3 for m in row):
+        return row
+    highest = max(m[1] for m in row)
+    return {(0, k, 0): row.get((0, k, 0), np.zeros(len(SCHEME))) for k in range(highest, -1, -1)}
+
+
+def _degree(scheme: FloatArray) -> int:
+    return max((i + j for (i, j), c in zip(SCHEME, scheme, strict=True) if c != 0.0), default=0)
+
+
 @njit(cache=True)
 def field_work(arrays: FieldArrays) -> FloatArray:
     """Scratch space for :func:`field_rhs`: x, sin x, x_0⁵, then the outer monomials."""
@@ -145,7 +162,15 @@ def field_gradient_work(arrays: FieldArrays) -> FloatArray:
     return np.zeros((2 * arrays[0][0] + 1 + arrays[1].shape[0], arrays[0][0]))
 
 
-@njit(cache=True, forceinline=True)
+def kernel(**options: Any) -> Callable[[Function], Function]:
+    """``numba.njit`` for what allocates nothing: without counting references to arrays, as in numba's own sorting.
+
+    The counting took half of the time of an evaluation of the field.
+    """
+    return njit(cache=True, _nrt=False, **options)  # type: ignore[call-overload]
+
+
+@kernel(forceinline=True)
 def _fill(x: FloatArray, layout: IntArray, parent: Indices, variable: Indices, work: FloatArray) -> None:
     d = layout[0]
     for i in range(d):
@@ -162,40 +187,58 @@ def _fill(x: FloatArray, layout: IntArray, parent: Indices, variable: Indices, w
 
 
 # "contract" lets the compiler use fused multiply-add; NaN and infinity keep their meaning.
-@njit(cache=True, fastmath={"contract"}, forceinline=True)
-def _row(index: int, firsts: Indices, slots: Indices, c: FloatArray, work: FloatArray) -> float:
-    x, y = work[0], work[1]
-    total = 0.0
-    for k in range(firsts[index], firsts[index + 1]):
-        c4 = c[k, 0]
-        c3 = c[k, 1] * x + c[k, 2]
-        c2 = (c[k, 3] * x + c[k, 4]) * x + c[k, 5]
-        c1 = ((c[k, 6] * x + c[k, 7]) * x + c[k, 8]) * x + c[k, 9]
-        c0 = (((c[k, 10] * x + c[k, 11]) * x + c[k, 12]) * x + c[k, 13]) * x + c[k, 14]
-        total += ((((c4 * y + c3) * y + c2) * y + c1) * y + c0) * work[slots[k]]
-    return total
+@kernel(fastmath={"contract"}, forceinline=True)
+def _scheme(c: FloatArray, k: int, degree: int, x: float, y: float) -> float:
+    """Σ c_ij x^i y^j up to the total degree that scheme k has."""
+    if degree == 0:
+        return c[k, 14]
+    if degree == 1:
+        return c[k, 9] * y + (c[k, 13] * x + c[k, 14])
+    if degree == 2:
+        return (c[k, 5] * y + (c[k, 8] * x + c[k, 9])) * y + ((c[k, 12] * x + c[k, 13]) * x + c[k, 14])
+    c1 = (c[k, 7] * x + c[k, 8]) * x + c[k, 9]
+    c0 = ((c[k, 11] * x + c[k, 12]) * x + c[k, 13]) * x + c[k, 14]
+    if degree == 3:
+        return ((c[k, 2] * y + (c[k, 4] * x + c[k, 5])) * y + c1) * y + c0
+    square = x * x
+    c2 = (c[k, 3] * x + c[k, 4]) * x + c[k, 5]
+    c1 += c[k, 6] * square * x
+    c0 += c[k, 10] * square * square
+    return (((c[k, 0] * y + (c[k, 1] * x + c[k, 2])) * y + c2) * y + c1) * y + c0
 
 
-@njit(cache=True, error_model="numpy", forceinline=True)
+@kernel(error_model="numpy", fastmath={"contract"}, forceinline=True)
 def field_rhs(x: FloatArray, out: FloatArray, arrays: FieldArrays, work: FloatArray) -> float:
     """Write f(x) to ``out``; return the denominator D(x) (1 where there is none)."""
-    layout, parent, variable, firsts, slots, coefficients = arrays
-    d, chain = layout[0], layout[1]
-    _fill(x, layout, parent, variable, work)
+    layout, parent, variable, firsts, slots, degrees, c = arrays
+    d, chain, nested = layout[0], layout[1], layout[4]
+    n_rows = d - chain
+    if not nested:
+        _fill(x, layout, parent, variable, work)
+    x0 = x[0]
+    x1 = x[1] if d > 1 else work[1]  # of one variable, the second is its sine or nothing
+    x2 = x[2] if d > 2 else 0.0
+    denominator = 1.0
+    if layout[3]:
+        denominator = 0.0
+        for k in range(firsts[n_rows], firsts[n_rows + 1]):
+            term = _scheme(c, k, degrees[k], x0, x1)
+            denominator = denominator * x2 + term if nested else denominator + term * work[slots[k]]
+    for row in range(n_rows):
+        total = 0.0
+        for k in range(firsts[row], firsts[row + 1]):
+            term = _scheme(c, k, degrees[k], x0, x1)
+            total = total * x2 + term if nested else total + term * work[slots[k]]
+        out[chain + row] = total
     for i in range(chain):
         out[i] = x[i + 1]
-    for i in range(chain, d):
-        out[i] = _row(i - chain, firsts, slots, coefficients, work)
-    if not layout[3]:
-        return 1.0
-    denominator = _row(d - chain, firsts, slots, coefficients, work)
     out[d - 1] /= denominator
     return denominator
 
 
 @njit(cache=True)
 def _row_gradient(index: int, arrays: FieldArrays, work: FloatArray, gradients: FloatArray, out: FloatArray) -> None:
-    firsts, slots, c = arrays[3], arrays[4], arrays[5]
+    firsts, slots, c = arrays[3], arrays[4], arrays[6]
     out[:] = 0.0
     for k in range(firsts[index], firsts[index + 1]):
         x, y, term = work[0], work[1], 0
@@ -229,6 +272,7 @@ def field_jacobian(
     layout, parent, variable = arrays[0], arrays[1], arrays[2]
     d, chain = layout[0], layout[1]
     denominator = field_rhs(x, out, arrays, work)
+    _fill(x, layout, parent, variable, work)
     for j in range(d):
         gradients[j, j] = 1.0
         gradients[d + j, j] = np.cos(x[j])
