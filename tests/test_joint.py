@@ -39,6 +39,17 @@ def half_model(half):
     return jetode.reconstruct(half)
 
 
+def test_lyapunov_spectrum_sums_to_the_divergence_of_the_equation(lorenz):
+    found = lorenz.diagnostics["lyapunov_spectrum"]
+    divergence = lorenz.regular.a[0, 1] + lorenz.regular.P[0, 0, 1]  # constant for Lorenz
+    assert sum(found["exponents"]) == pytest.approx(divergence, rel=1e-6)
+    assert found["exponents"][0] == lorenz.diagnostics["evidence"]["lyapunov"]
+    assert abs(found["exponents"][1]) < 4 * found["standard_errors"][1]
+    assert found["kaplan_yorke_dimension"] == pytest.approx(2.06, abs=0.02)
+    assert lorenz.diagnostics["evidence"]["spectrum_distance"] < 0.5
+    assert lorenz.verdict.advice == ""
+
+
 def test_lorenz_under_noise(lorenz):
     assert support(lorenz.regular) == support(LORENZ)
     assert jetode.relative_l2(lorenz.closure, systems["lorenz"].closure("x"))[0] < 0.03
