@@ -7,7 +7,17 @@ import pytest
 from scipy.signal import freqz
 
 import jetode
-from jetode.decimate import DENSE, HALF, LONG, MOST, decimate, low_pass, reduce_all, samples_per_oscillation
+from jetode.decimate import (
+    DENSE,
+    HALF,
+    LONG,
+    MOST,
+    MOST_OSCILLATIONS,
+    decimate,
+    low_pass,
+    reduce_all,
+    samples_per_oscillation,
+)
 from jetode.errors import InputError
 from jetode.resample import resampled
 
@@ -56,8 +66,17 @@ def test_the_rule():
     (reduced, other), notes = reduce_all([dense, short])
     assert reduced.dt == other.dt == 10.0 and reduced.n == pytest.approx(6000 - 2 * HALF, abs=1)
     assert len(notes) == 1 and "decimated by 10" in notes[0]
-    (last,), notes = reduce_all([jetode.Series(np.sin(np.arange(MOST + 500) / 8), 1.0)])
+    (last,), notes = reduce_all([jetode.Series(np.sin(np.arange(MOST + 500) / 12), 1.0)])
     assert last.n == MOST and last.t0 == 500.0 and "last" in notes[0]
+
+
+@pytest.mark.parametrize(("per_oscillation", "kept"), [(8.0, LONG), (40.0, 40 * MOST_OSCILLATIONS), (90.0, MOST)])
+def test_oscillations_are_limited_as_samples_are(per_oscillation, kept):
+    rng = np.random.default_rng(3)
+    wave = np.sin(2 * np.pi * np.arange(MOST + 500) / per_oscillation) + 0.05 * rng.standard_normal(MOST + 500)
+    (last,), notes = reduce_all([jetode.Series(wave, 1.0)])
+    assert last.n == pytest.approx(kept, rel=0.02) and len(notes) == 1
+    assert last.times[-1] == MOST + 499.0
 
 
 def test_resampling_on_request(tmp_path):

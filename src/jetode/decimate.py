@@ -4,7 +4,8 @@
    oscillation by a linear-phase low-pass filter (Kaiser window, 100 dB, cut at the new Nyquist frequency).  Up to 0.3
    of the new sampling rate, 18 harmonics of the oscillation, its gain is 1 to 1e-5, so that derivatives are kept;
    noise stays white within a correlation of 0.06 at the first lag and falls by √factor.
-2. Still more than ``MOST`` samples: the last ``MOST`` are used.
+2. Still more than ``MOST`` samples, or than ``LONG`` of more than ``MOST_OSCILLATIONS``: the last ones are used, since
+   cost grows with the samples and with the oscillations between them.
 
 A missing sample leaves a gap as long as the filter; nothing is interpolated.  Each end loses ``HALF`` new samples.
 """
@@ -27,6 +28,7 @@ LONG = 20_000
 DENSE = 120.0
 WANTED = 60.0
 MOST = 60_000
+MOST_OSCILLATIONS = 1_000.0
 HALF = 16  # half length of the filter in new samples
 ATTENUATION = 100.0  # dB
 
@@ -77,8 +79,10 @@ def reduce_all(records: Sequence[Series]) -> tuple[tuple[Series, ...], list[str]
             f"decimated by {factor} after a low-pass filter: {longest.n} samples at {density:.0f} per oscillation "
             f"became {max(r.n for r in out)}; the filter uses up {HALF * out[0].dt:.3g} at each end"
         )
+        density /= factor
+    most = int(np.clip(MOST_OSCILLATIONS * density, LONG, MOST))
     for i, record in enumerate(out):
-        if record.n > MOST:
-            notes.append(f"only the last {MOST} of {record.n} samples are used")
-            out[i] = record.slice(record.n - MOST, record.n)
+        if record.n > most:
+            notes.append(f"only the last {most} of {record.n} samples are used")
+            out[i] = record.slice(record.n - most, record.n)
     return tuple(out), notes
