@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from jetode import narx, peers
+from jetode import narx, peers, reservoirs
 from jetode.errors import InputError
 
 DT = 0.05
@@ -68,14 +68,61 @@ def test_the_strided_loop_fills_the_samples_between():
 def test_settings_come_from_the_held_out_stretch():
     noisy = wave(T) + 0.2 * np.random.default_rng(0).normal(size=T.size)
     past, _, _ = narx.Past.of(noisy)
-    chosen = narx.choose(past, narx.autoregression, peers.GRIDS["AR"])
-    best = max(
-        (narx.validate(past, narx.autoregression, {"hold": h, "window": w, "ridge": r, "stride": 0.25}), w)
-        for w in peers.GRIDS["AR"]["window"]
-        for r in peers.GRIDS["AR"]["ridge"]
-        for h in peers.HOLD
-    )
-    assert chosen["window"] == best[1]
+    build, search = narx.denoising(narx.autoregression), peers.SEARCHES["AR"]
+    assert narx.Past.of(wave(T))[0].sigma < narx.CLEAN < past.sigma
+
+    def score(setting):
+        return narx.validate(past, build, setting, narx.SEARCH_SIZE)
+
+    chosen = narx.choose(past, build, search)
+    for name, options in search.grid(past).items():
+        others = [score({**chosen, name: option}) for option in options]
+        assert sum(other > score(chosen) for other in others) < narx.FINALISTS
+
+
+def test_a_forecast_from_the_smoothed_record_sees_nothing_after_its_end():
+    noisy = wave(T) + 0.2 * np.random.default_rng(0).normal(size=T.size)
+    past, _, _ = narx.Past.of(noisy)
+    setting = {"window": 2.0, "ridge": 1e-4, "stride": 0.25, "hold": 0.0, "lead": 0.3}
+    rollout = narx.denoising(narx.autoregression)(past, setting)
+    ends = np.array([700, 900])
+    cut = rollout(past.values[:901], ends, 50)
+    np.testing.assert_array_equal(cut, rollout(past.values, ends, 50))
+    np.testing.assert_allclose(cut[:1], rollout(past.values[:701], ends[:1], 50), rtol=1e-9)
+    truth = (wave(DT * np.arange(700, 751)) - np.mean(noisy)) / np.std(noisy)
+    assert np.sqrt(np.mean((cut[0] - truth) ** 2)) < 0.2
+
+
+def test_nvar_is_a_polynomial_of_the_window():
+    """reservoirpy's features are the taps and their products: a quadratic map is learned to rounding."""
+    pytest.importorskip("reservoirpy")
+    x = np.empty(600)
+    x[:2] = 0.1, 0.3
+    for k in range(2, 600):
+        x[k] = 1.0 - 1.4 * x[k - 1] ** 2 + 0.3 * x[k - 2]  # Hénon
+    past = narx.Past(x, tc=1.0)
+    setting = {"stride": 1.0, "spacing": 1.0, "taps": 2, "order": 2, "ridge": 1e-15, "hold": 0.0}
+    run = reservoirs.nvar(past, setting)(x, np.array([300, 400]), 12)
+    np.testing.assert_allclose(run, [x[300:313], x[400:413]], atol=1e-6)
+
+
+def test_what_a_library_raises_is_a_failed_forecast(monkeypatch):
+    def breaks(values, dt, seed):
+        raise RuntimeError("inside a library")
+
+    def breaks_late(values, dt, seed):
+        def rollout(seen, ends, steps):
+            if 500 in ends:
+                raise np.linalg.LinAlgError("singular")
+            return np.repeat(seen[ends][:, None], steps + 1, axis=1)
+
+        return rollout
+
+    monkeypatch.setattr(peers, "_PLAIN", {"breaks": breaks, "late": breaks_late})
+    run = peers.forecast("breaks", wave(T), DT, 10)
+    assert run[0] == wave(T)[-1] and np.isnan(run[1:]).all()
+    runs = peers.fit("late", wave(T), DT)(wave(T), np.array([400, 500, 600]), 10)
+    assert np.isfinite(runs[[0, 2]]).all() and np.isnan(runs[1, 1:]).all()
 
 
 def test_bad_input_is_one_sentence():

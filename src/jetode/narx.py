@@ -1,17 +1,16 @@
 """Black-box forecasts from a window of past samples: x(t + s) = h x(t) + f(x(t), x(t − s), …), iterated.
 
-h is 1 or, where the latest sample is too noisy to hold on to, 0; f is kernel ridge regression, a local linear map, a
-polynomial of the window (NVAR) or a linear one (AR).  Lengths are in tc = std(u0)/std(u1), amplitudes in std, so one
-grid of settings serves every record.  Settings are chosen on a stretch at the end of the record that the candidates
-were not fitted to (:func:`choose`), never against the truth.
+h is 1 or, where the latest sample is too noisy to hold on to, 0; f is kernel ridge regression, a local linear map or a
+linear one (AR).  A noisy record may be smoothed first; its forecasts then begin a little before the last sample, where
+the spline sees both sides.  Lengths are in tc = std(u0)/std(u1), amplitudes in std, so one grid of settings serves
+every record.  Settings are chosen on a stretch at the end of the record that the candidates were not fitted to
+(:func:`choose`), never against the truth.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations_with_replacement as products
-from math import comb
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -20,17 +19,20 @@ from scipy.spatial import KDTree
 
 from jetode.polynomials import FloatArray, IntArray
 from jetode.prepare import derivative_scale
-from jetode.score import valid_prediction_time
 from jetode.spline import smooth
 
 FAR = 4.0  # ranges of the record: a forecast this far away has failed
-VALIDATION = 0.25  # of the record
-STARTS = 6  # validation forecasts
-TOLERANCE = 0.4  # of std, against noisy samples
+QUARTERS = 4  # parts of the record; the last is held out, for the finalists the third as well
+ROOM = 0.7  # of the held-out stretch that one validation forecast may fill
+LONGEST = 60.0  # tc of a validation forecast
+STARTS = 8  # validation forecasts
+FLOOR = 1e-4  # of std: smaller errors, and those below the noise, count as this
 SEARCH_SIZE = 1000  # training windows while settings are chosen
+FINALIST_SIZE = 2000
+FINALISTS = 3
 FINAL_SIZE = 4000
-MOST_FEATURES = 300  # of a polynomial of the window
-ROUNDS = 2  # of the coordinate search
+SEEN = 100.0  # tc before a start that are smoothed for it
+CLEAN = 2e-3  # of std: a record whose smoothing takes away less is not smoothed
 
 Setting = Mapping[str, float]
 # (values up to any end, ends, steps) → forecasts (len(ends), steps + 1), NaN after failure
@@ -40,10 +42,14 @@ Step = Callable[[FloatArray], FloatArray]  # windows (s, m) → f (s,)
 
 @dataclass(frozen=True, eq=False)
 class Past:
-    """A record in units of its std, with tc in samples; ``size`` caps the number of training windows."""
+    """A record in units of its std, with tc in samples; ``size`` caps the number of training windows.
+
+    ``weight`` is the λ of its smoothing spline by cross-validation.
+    """
 
     values: FloatArray
     tc: float
+    weight: float = 0.0
     size: int = FINAL_SIZE
     seed: int = 0
 
@@ -51,12 +57,22 @@ class Past:
     def of(cls, values: FloatArray, seed: int = 0) -> tuple[Past, float, float]:
         """The scaled record, its mean and its std."""
         middle, spread = float(np.mean(values)), float(np.std(values))
-        tc = derivative_scale(smooth(values, 1.0, 5, "gcv"))[1]
-        return cls((values - middle) / spread, tc, seed=seed), middle, spread
+        scaled = (values - middle) / spread
+        spline = smooth(scaled, 1.0, 5, "gcv")
+        return cls(scaled, derivative_scale(spline)[1], spline.weight, seed=seed), middle, spread
 
-    def head(self, n: int, size: int) -> Past:
+    @property
+    def sigma(self) -> float:
+        """What smoothing takes away, of std."""
+        return float(np.std(self.values - self.denoised(self.values)))
+
+    def denoised(self, values: FloatArray) -> FloatArray:
+        """Samples of the smoothing spline."""
+        return smooth(values, 1.0, 5, "weight", weight=self.weight).jets(0)[:, 0]
+
+    def head(self, n: int) -> Past:
         """The first ``n`` samples."""
-        return replace(self, values=self.values[:n], size=size)
+        return replace(self, values=self.values[:n])
 
     def stride(self, setting: Setting) -> int:
         """Samples between the taps of a window."""
@@ -70,6 +86,8 @@ class Past:
         """Training windows (n, m), latest tap first, and f after them."""
         stride, taps = self.stride(setting), self.taps(setting)
         first, last = (taps - 1) * stride, self.values.size - 1 - stride
+        if 2 * first > last:
+            raise ValueError("a window longer than half of the record")
         ends = np.arange(first, last + 1)
         if ends.size > self.size:
             ends = np.sort(np.random.default_rng(self.seed).choice(ends, self.size, replace=False))
@@ -171,24 +189,6 @@ def _ridge(features: FloatArray, target: FloatArray, ridge: float) -> FloatArray
     return right.T @ (values / (values**2 + ridge) * (left.T @ target)) / size
 
 
-def nvar(past: Past, setting: Setting) -> Rollout:
-    """Polynomial of the window: linear, quadratic (and cubic) products of its samples, ridge readout."""
-    x, dx = replace(past, size=20_000).windows(setting)
-    order = int(setting["order"])
-    while order > 2 and comb(x.shape[1] + order, order) > MOST_FEATURES:
-        order -= 1
-    factors = [np.array(list(products(range(x.shape[1]), k))) for k in range(2, order + 1)]
-
-    def features(window: FloatArray) -> FloatArray:
-        powers = [np.prod(window[:, f], axis=2) for f in factors]
-        return np.column_stack([np.ones(window.shape[0]), window, *powers])
-
-    weights = _ridge(features(x), dx, setting["ridge"])
-    return closed_loop(
-        lambda window: features(window) @ weights, past.stride(setting), past.taps(setting), setting["hold"]
-    )
-
-
 def autoregression(past: Past, setting: Setting) -> Rollout:
     """Linear map of the window."""
     x, dx = replace(past, size=20_000).windows(setting)
@@ -198,47 +198,85 @@ def autoregression(past: Past, setting: Setting) -> Rollout:
     )
 
 
-# -- settings from the record itself ---------------------------------------------------------------------
+# -- smoothing first ---------------------------------------------------------------------------------------
 
 Builder = Callable[[Past, Setting], Rollout]
+RAW = -1.0  # a "lead" that leaves the record as it is
 
 
-def choose(past: Past, build: Builder, grid: Mapping[str, Sequence[float]]) -> Setting:
-    """Settings of the longest valid forecasts on the last quarter; one coordinate after the other, from the middle."""
-    setting = {name: options[len(options) // 2] for name, options in grid.items()}
-    known: dict[tuple[float, ...], tuple[float, float]] = {}
+def denoising(build: Builder) -> Builder:
+    """The same on the smoothed record, from "lead" tc before each end on; RAW: on the record as it is."""
 
-    def score(trial: Setting) -> tuple[float, float]:
-        key = tuple(trial.values())
-        if key not in known:
-            known[key] = validate(past, build, trial)
-        return known[key]
+    def built(past: Past, setting: Setting) -> Rollout:
+        if setting["lead"] == RAW:
+            return build(past, setting)
+        rollout = build(replace(past, values=past.denoised(past.values)), setting)
+        lead, seen = round(setting["lead"] * past.tc), round(SEEN * past.tc)
 
-    for _ in range(ROUNDS):
-        before = dict(setting)
-        for name, options in grid.items():
-            setting = max(_along(setting, name, options), key=score)
-        if setting == before:
-            break
-    return setting
+        def smoothed(values: FloatArray, ends: IntArray, steps: int) -> FloatArray:
+            parts = [past.denoised(values[max(0, end - seen) : end + 1]) for end in ends]
+            last = np.cumsum([part.size for part in parts]) - 1
+            return rollout(np.concatenate(parts), last - lead, steps + lead)[:, lead:]
 
+        return smoothed
 
-def _along(setting: Setting, name: str, options: Sequence[float]) -> Iterator[dict[str, float]]:
-    for option in (setting[name], *options):
-        yield {**setting, name: option}
+    return built
 
 
-def validate(past: Past, build: Builder, setting: Setting) -> tuple[float, float]:
-    """(mean valid prediction time in samples, minus the mean error) of forecasts into the held-out stretch."""
-    cut = round((1.0 - VALIDATION) * past.values.size)
-    room = past.values.size - cut
-    horizon = min(room // 2, round(60.0 * past.tc))
-    if past.taps(setting) * past.stride(setting) > cut // 3:
-        return -1.0, -np.inf
-    rollout = build(past.head(cut, min(past.size, SEARCH_SIZE)), setting)
+# -- settings from the record itself -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Search:
+    """Options of each setting, on clean and on noisy records, and how many combinations are drawn."""
+
+    common: Mapping[str, Sequence[float]]
+    clean: Mapping[str, Sequence[float]]
+    noisy: Mapping[str, Sequence[float]]
+    draws: int
+
+    def grid(self, past: Past) -> dict[str, Sequence[float]]:
+        """The options for one record."""
+        return {**self.common, **(self.noisy if past.sigma > CLEAN else self.clean)}
+
+
+def choose(past: Past, build: Builder, search: Search) -> Setting:
+    """Settings of the best forecasts on the last quarter: drawn at random, then varied one by one; the best few meet
+    again on more training windows."""
+    grid = search.grid(past)
+    rng = np.random.default_rng(past.seed)
+    scores: dict[tuple[float, ...], float] = {}
+
+    def score(values: tuple[float, ...]) -> float:
+        if values not in scores:
+            scores[values] = validate(past, build, dict(zip(grid, values, strict=True)), SEARCH_SIZE)
+        return scores[values]
+
+    drawn = [tuple(float(rng.choice(options)) for options in grid.values()) for _ in range(search.draws)]
+    best = max(drawn, key=score)
+    for i, options in enumerate(grid.values()):
+        others = [(*best[:i], float(option), *best[i + 1 :]) for option in options]
+        best = max([best, *others], key=score)
+    finalists = sorted(scores, key=lambda values: scores[values], reverse=True)[:FINALISTS]
+
+    def again(values: tuple[float, ...]) -> float:
+        setting = dict(zip(grid, values, strict=True))
+        return sum(validate(past, build, setting, FINALIST_SIZE, part) for part in (QUARTERS - 1, QUARTERS - 2))
+
+    return dict(zip(grid, max(finalists, key=again), strict=True))
+
+
+def validate(past: Past, build: Builder, setting: Setting, size: int, part: int = QUARTERS - 1) -> float:
+    """Minus the mean log error of forecasts into a held-out quarter by a fit to those before it, against the smoothed
+    samples."""
+    quarter = past.values.size // QUARTERS
+    cut, past = part * quarter, past.head((part + 1) * quarter)
+    horizon = min(round(ROOM * quarter), round(LONGEST * past.tc))
     ends = np.linspace(cut, past.values.size - 1 - horizon, STARTS).astype(np.int64)
-    runs = rollout(past.values, ends, horizon)
-    truths = sliding_window_view(past.values, horizon + 1)[ends]
-    times = [valid_prediction_time(p, t, 1.0, threshold=TOLERANCE, run=5) for p, t in zip(runs, truths, strict=True)]
-    error = np.minimum(np.abs(np.nan_to_num(runs - truths, nan=2.0)), 2.0)
-    return float(np.mean(times)), -float(np.mean(error))
+    truths = sliding_window_view(past.denoised(past.values), horizon + 1)[ends]
+    try:
+        runs = build(replace(past.head(cut), size=min(past.size, size)), setting)(past.values, ends, horizon)
+    except Exception:  # whatever a library raises: a candidate that cannot be fitted is out
+        return -np.inf
+    error = np.clip(np.abs(np.nan_to_num(runs - truths, nan=1.0)), max(FLOOR, past.sigma), 1.0)
+    return -float(np.mean(np.log(error)))

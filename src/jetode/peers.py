@@ -1,13 +1,14 @@
 """Other ways to forecast the same record ahead (design.md §5), to be measured beside the joint fit.
 
-Every peer sees the record and nothing else; its settings are chosen on a stretch at the record's end.  The libraries
-behind some of them come with ``jetode[bench]``; a peer whose library is absent is None in :func:`available`.
+Every peer sees the record and nothing else; its settings are chosen on a stretch at the record's end.  A peer that
+fails, in whatever way, has NaN from there on.  The libraries behind some of them come with ``jetode[bench]``; a peer
+whose library is absent is None in :func:`available`.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from importlib.util import find_spec
@@ -20,17 +21,20 @@ from jetode.errors import InputError
 from jetode.field import Field
 from jetode.narx import (
     FAR,
+    RAW,
     Builder,
     Past,
     Rollout,
+    Search,
     Setting,
     autoregression,
     choose,
+    denoising,
     kernel_ridge,
     local_linear,
-    nvar,
 )
 from jetode.polynomials import FloatArray, IntArray
+from jetode.reservoirs import echo_state, nvar
 from jetode.series import Series
 from jetode.spline import smooth
 
@@ -38,83 +42,46 @@ FEWEST_SAMPLES = 200
 Peer = Callable[[FloatArray, float, int], Rollout]  # (values, dt, seed) → forecasts from any end
 
 HOLD = (0.0, 1.0)
-GRIDS: Mapping[str, Mapping[str, Sequence[float]]] = {
-    "kernel-ridge": {
-        "hold": HOLD,
-        "window": (1.0, 2.0, 4.0, 9.0, 18.0),
-        "ridge": (3e-11, 1e-9, 1e-7, 1e-5, 1e-3, 1e-1),
-        "width": (0.7, 1.5, 3.0, 6.0),
-        "stride": (0.1, 0.2, 0.4, 0.8),
-    },
-    "local-linear": {
-        "hold": HOLD,
-        "window": (1.0, 2.0, 4.0, 9.0),
-        "neighbours": (15, 40, 100),
-        "components": (4, 6, 8),
-        "stride": (0.2, 0.5),
-    },
-    "NVAR": {
-        "hold": HOLD,
-        "window": (0.4, 0.8, 1.2, 2.0),
-        "order": (2, 4, 3),
-        "stride": (0.1, 0.2, 0.4),
-        "ridge": (1e-12, 1e-8, 1e-5),
-    },
-    "AR": {"hold": HOLD, "window": (2.0, 5.0, 10.0), "ridge": (1e-8, 1e-4), "stride": (0.25,)},
-    "ESN": {
-        "hold": HOLD,
-        "ridge": (1e-8, 1e-6, 1e-4),
-        "leak": (0.3, 0.7),
-        "radius": (0.9, 1.2),
-        "stride": (0.1,),
-        "window": (20.0,),
-    },
-    "PySINDy": {"degree": (2, 3), "threshold": (0.02, 0.1, 0.3), "stride": (1.0,), "window": (2.0,)},
+RAW_ONLY = {"lead": (RAW,), "hold": (1.0,)}
+SMOOTHED = {"lead": (RAW, 0.15, 0.3, 0.6), "hold": HOLD}
+SEARCHES: Mapping[str, Search] = {
+    "kernel-ridge": Search(
+        {"stride": (0.1, 0.2, 0.3, 0.5), "width": (0.35, 0.5, 0.7, 1.0, 1.5, 2.5)},
+        {"window": (0.6, 1.2, 2.3, 4.0), "ridge": (1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8), **RAW_ONLY},
+        {"window": (1.2, 2.3, 4.0, 6.5, 10.0), "ridge": (1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1), **SMOOTHED},
+        20,
+    ),
+    "local-linear": Search(
+        {"neighbours": (8, 15, 40, 100), "components": (3, 4, 6, 8), "stride": (0.2, 0.5)},
+        {"window": (0.6, 1.2, 2.3, 4.0), **RAW_ONLY},
+        {"window": (1.2, 2.3, 4.0, 9.0), **SMOOTHED},
+        12,
+    ),
+    "NVAR": Search(
+        {
+            "taps": (4, 6, 8, 10),
+            "spacing": (0.2, 0.4, 0.8, 1.1, 1.5),
+            "order": (2, 3, 3, 4),
+            "stride": (0.1,),
+        },
+        {"ridge": (1e-13, 1e-12, 1e-11, 1e-10, 1e-8, 1e-6), "lead": (RAW,), "hold": HOLD},
+        {"ridge": (1e-9, 1e-7, 1e-5, 1e-4, 1e-3, 1e-2), **SMOOTHED},
+        14,
+    ),
+    "ESN": Search(
+        {
+            "leak": (0.3, 0.5, 0.7),
+            "radius": (0.6, 0.9, 1.2),
+            "input": (0.25, 0.5, 1.0, 1.5),
+            "stride": (0.1, 0.3),
+        },
+        {"ridge": (1e-10, 1e-9, 1e-8, 1e-7), **RAW_ONLY},
+        {"ridge": (1e-7, 1e-5, 1e-3, 1e-1), **SMOOTHED},
+        8,
+    ),
+    "PySINDy": Search({"degree": (2, 3), "threshold": (0.02, 0.1, 0.3), "stride": (1.0,), "window": (2.0,)}, {}, {}, 6),
+    "AR": Search({"window": (2.0, 5.0, 10.0), "ridge": (1e-8, 1e-4), "stride": (0.25,)}, {**RAW_ONLY}, {**SMOOTHED}, 8),
 }
-
-
-# -- echo-state network ----------------------------------------------------------------------------------
-
-UNITS = 300
-
-
-def echo_state(past: Past, setting: Setting) -> Rollout:
-    """reservoirpy's reservoir, driven by the record, with a ridge readout of the next sample."""
-    from reservoirpy.nodes import Reservoir, Ridge
-
-    stride, warm = past.stride(setting), past.taps(setting)
-    reservoir = Reservoir(
-        UNITS, lr=setting["leak"], sr=setting["radius"], input_scaling=0.5, bias=0.2, seed=past.seed + 1
-    )
-    driven = past.values[::stride][:, None]
-    states = np.asarray(reservoir.run(driven[:-1]))
-    hold = setting["hold"]
-    change = driven[1:] - hold * driven[:-1]
-    size = float(np.std(change))
-    readout = Ridge(ridge=setting["ridge"] * states.shape[0]).fit(states[warm:], change[warm:] / size)
-
-    def one(values: FloatArray, end: int, steps: int) -> FloatArray:
-        low, high = values.min(), values.max()
-        reach = FAR * (high - low)
-        first = max(end % stride, end - stride * 4 * warm)
-        reservoir.reset()
-        state = np.asarray(reservoir.run(values[first : end + 1 : stride][:, None]))[-1]
-        out = [float(values[end])]
-        for _ in range(-(-steps // stride)):
-            out.append(hold * out[-1] + size * float(readout(state).item()))
-            if not low - reach < out[-1] < high + reach:
-                out.pop()
-                break
-            state = np.asarray(reservoir.step(np.array([out[-1]])))
-        run = np.full(steps + 1, np.nan)
-        reached = min(steps, stride * (len(out) - 1))
-        run[: reached + 1] = np.interp(np.arange(reached + 1), stride * np.arange(len(out)), out)
-        return run
-
-    def rollout(values: FloatArray, ends: IntArray, steps: int) -> FloatArray:
-        return np.stack([one(values, int(end), steps) for end in ends])
-
-    return rollout
 
 
 # -- equations ---------------------------------------------------------------------------------------------
@@ -204,17 +171,17 @@ def repetition(values: FloatArray, dt: float, seed: int) -> Rollout:
 def _fitted(name: str, build: Builder, values: FloatArray, dt: float, seed: int) -> Rollout:
     """Choose settings, then fit the whole record."""
     past, middle, spread = Past.of(values, seed)
-    rollout = build(past, choose(past, build, GRIDS[name]))
+    rollout = build(past, choose(past, build, SEARCHES[name]))
     return lambda seen, ends, steps: middle + spread * rollout((seen - middle) / spread, ends, steps)
 
 
 _BUILDERS: Mapping[str, tuple[Builder, str | None]] = {
-    "kernel-ridge": (kernel_ridge, "sklearn"),
-    "local-linear": (local_linear, None),
-    "NVAR": (nvar, None),
-    "ESN": (echo_state, "reservoirpy"),
+    "kernel-ridge": (denoising(kernel_ridge), "sklearn"),
+    "local-linear": (denoising(local_linear), None),
+    "NVAR": (denoising(nvar), "reservoirpy"),
+    "ESN": (denoising(echo_state), "reservoirpy"),
     "PySINDy": (sindy, "pysindy"),
-    "AR": (autoregression, None),
+    "AR": (denoising(autoregression), None),
 }
 _PLAIN: Mapping[str, Peer] = {"paper": paper, "persistence": persistence, "repetition": repetition}
 NAMES = (*_BUILDERS, *_PLAIN)
@@ -252,14 +219,29 @@ def fit(name: str, values: ArrayLike, dt: float, seed: int = 0) -> Rollout:
         raise InputError(f"The 'values' parameter must be at least {FEWEST_SAMPLES} finite numbers in one dimension.")
     if not dt > 0:
         raise InputError(f"The 'dt' parameter must be > 0. Got {dt} instead.")
-    with _quiet():
-        rollout = peer(record, dt, seed)
-
-    def quiet(seen: FloatArray, ends: IntArray, steps: int) -> FloatArray:
+    try:
         with _quiet():
-            return rollout(seen, ends, steps)
+            rollout = peer(record, dt, seed)
+    except Exception:  # whatever a library raises, the peer has no forecast for this record
+        rollout = failed
 
-    return quiet
+    def sound(seen: FloatArray, ends: IntArray, steps: int) -> FloatArray:
+        try:
+            with _quiet():
+                return rollout(seen, ends, steps)
+        except Exception:  # the same for these ends; alone, some of them may go well
+            if ends.size == 1:
+                return failed(seen, ends, steps)
+            return np.concatenate([sound(seen, ends[i : i + 1], steps) for i in range(ends.size)])
+
+    return sound
+
+
+def failed(seen: FloatArray, ends: IntArray, steps: int) -> FloatArray:
+    """Forecasts that have nothing beyond the last sample."""
+    out = np.full((ends.size, steps + 1), np.nan)
+    out[:, 0] = seen[ends]
+    return out
 
 
 def forecast(name: str, values: ArrayLike, dt: float, steps: int, seed: int = 0) -> FloatArray:
