@@ -18,6 +18,7 @@ from jetode.verdict import (
     judge,
     lag_correlation,
     quantile_distance,
+    refused_advice,
     spectrum_distance,
 )
 
@@ -154,7 +155,16 @@ def fit_in_time(values, seconds=15.0):
 
 def test_white_noise_is_refused():
     model = fit_in_time(np.random.default_rng(0).standard_normal(6001))
-    assert not model.verdict.trusted
+    assert not model.verdict.trusted and model.verdict.advice
+
+
+@pytest.mark.parametrize(
+    ("period", "samples", "word"), [(5.3, 2000, "faster"), (100.0, 2000, "longer"), (31.0, 2000, "channel")]
+)
+def test_advice_where_nothing_could_be_fitted(period, samples, word):
+    noisy = add_noise(np.sin(2 * np.pi * np.arange(samples) / period), 0.05, np.random.default_rng(0))
+    for unit in (1.0, 1e-6):
+        assert word in refused_advice(Series(noisy, unit))
 
 
 @pytest.mark.slow

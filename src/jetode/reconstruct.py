@@ -37,7 +37,7 @@ from jetode.prepare import Loss
 from jetode.regular import RegularClosure, regularise
 from jetode.selection import Candidate, Skill, select, skill
 from jetode.series import Series, require_complete, require_samples
-from jetode.verdict import gather
+from jetode.verdict import gather, refused_advice
 from jetode.verdict import judge as judge_joint
 from jetode.weakform import Placement, Quadrature
 
@@ -45,7 +45,6 @@ FEWEST_SAMPLES = 100
 ROLLOUT = 50.0  # oscillations
 REGULAR_MISFIT = 1e-3  # of N: up to here a closure obeys the crossing conditions of design.md §3
 BOUND = 3.0  # × the record's largest deviation from its middle
-NO_MODEL_ADVICE = "See what `jetode diagnose` says of this record: longer, faster sampled, or another channel."
 PAPER_ADVICE = "Leave the degrees out and use method='joint', which allows for noise and poles, or another channel."
 
 
@@ -182,7 +181,7 @@ def _no_model(record: Series, order: int, reason: str) -> Model:
     """What is left when no candidate of the joint fit can even be started: the paper's closure, not trusted."""
     stretch = record.longest_stretch()
     rough = paper(stretch, order=order, denominator_degree=1, numerator_degree=2)
-    return replace(rough, verdict=Verdict(False, reason, NO_MODEL_ADVICE))
+    return replace(rough, verdict=Verdict(False, reason, refused_advice(record)))
 
 
 def check_order(order: Any) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from jetode.annealing import Schedule, anneal
+from jetode.decimate import samples_per_oscillation
 from jetode.dop853 import Stop
 from jetode.forecast import forecast
 from jetode.gaussnewton import path_states
@@ -22,7 +23,7 @@ from jetode.lyapunov import lyapunov_spectrum
 from jetode.model import Verdict
 from jetode.oscillations import count_oscillations, mean_drift
 from jetode.polynomials import FloatArray
-from jetode.prepare import FEWEST_SAMPLES, prepare, stretches
+from jetode.prepare import FEWEST_SAMPLES, Unsuitable, prepare, stretches
 from jetode.score import valid_prediction_time
 from jetode.search import states_for
 from jetode.series import Series
@@ -56,6 +57,7 @@ FEW_OSCILLATIONS = 30.0
 HEAVY_NOISE = 0.3
 SEGMENT = 40.0  # tc: of a periodogram
 BAND = 1.0  # 1/tc: frequencies compared
+ANOTHER = "Try another channel of the same system, or order 4 (`jetode diagnose` says what the record shows)."
 
 
 @dataclass(frozen=True)
@@ -294,21 +296,42 @@ def _trusted(e: Evidence, clean: bool) -> Verdict:
     )
 
 
+def _faster(sampling: float) -> str:
+    return f"Sample faster: there are {sampling:.2g} samples per oscillation, {COARSE:.0f} or more are wanted."
+
+
+def _longer(oscillations: float) -> str:
+    return f"Record longer: there are {oscillations:.0f} oscillations, {FEW_OSCILLATIONS:.0f} or more are wanted."
+
+
 def unfit_advice(e: Evidence) -> str:
     """What would help most where no equation of the family fits."""
     if e.sampling < COARSE:
-        return f"Sample faster: there are {e.sampling:.2g} samples per oscillation, {COARSE:.0f} or more are wanted."
+        return _faster(e.sampling)
     if e.drift > DRIFT and e.drift_z > DRIFT_SIGNIFICANCE:
         return f"Use a stationary stretch: the mean drifts by {e.drift:.2g} std between the halves of the record."
     if e.sufficiency is not None and e.sufficiency.hidden:
         return "Record another channel, or forecast from delays (kernel ridge), which see more than the jets."
     if e.oscillations < FEW_OSCILLATIONS:
-        return f"Record longer: there are {e.oscillations:.0f} oscillations, {FEW_OSCILLATIONS:.0f} or more are wanted."
+        return _longer(e.oscillations)
     if e.colour > MAX_COLOUR:
         return "Give the size of the noise (sigma) if you know it, and record without a filter: the noise is coloured."
     if e.residual > HEAVY_NOISE:
         return f"Record at lower noise ({100 * e.residual:.0f} % of the signal here), or longer."
-    return "Try another channel of the same system, or order 4 (`jetode diagnose` says what the record shows)."
+    return ANOTHER
+
+
+def refused_advice(record: Series) -> str:
+    """What would help most where nothing could be fitted at all."""
+    try:
+        density = samples_per_oscillation(record)
+    except Unsuitable:
+        return "Sample faster or record another channel: nothing but noise is seen here."
+    if density < COARSE:
+        return _faster(density)
+    if record.n < FEW_OSCILLATIONS * density:
+        return _longer(record.n / density)
+    return ANOTHER
 
 
 def undecided_advice(e: Evidence) -> str:
