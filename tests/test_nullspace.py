@@ -76,6 +76,12 @@ def test_pooling_averages_aligned_directions():
     directions = np.array([[6.0, 0.8], [6.0, -0.8]])
     systems = [system_with_null_vector(d, np.ones(6), seed=k) for k, d in enumerate(directions)]
     np.testing.assert_allclose(pooled_denominator(systems), [0.0, 1.0], atol=1e-7)
+    near, far = np.array([0.5, 1.0]), np.array([-4.0, 1.0])
+    pair = [system_with_null_vector(d, np.ones(6), seed=k) for k, d in enumerate((near, far))]
+    for unit in (1.0, 0.1):  # the mean of unit vectors in coordinates u0/unit
+        scale = np.array([1.0, unit])
+        mean = sum(v * scale / np.linalg.norm(v * scale) for v in (near, far)) / scale
+        np.testing.assert_allclose(pooled_denominator(pair, unit), mean / np.linalg.norm(mean), rtol=1e-6)
 
 
 def test_rotation_follows_the_inverse_gap():

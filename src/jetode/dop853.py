@@ -32,6 +32,7 @@ from jetode.polynomials import FloatArray
 SAFETY = 0.9
 MIN_FACTOR = 0.2  # largest decrease of the step
 MAX_FACTOR = 10.0  # largest increase
+ERROR_EXPONENT = -1.0 / 8.0
 POLE_FRACTION = 1e-3  # |D| below this part of its largest value so far counts as "at the pole"
 MIN_RTOL = 100.0 * np.finfo(np.float64).eps
 STEPS_PER_SAMPLE = 50  # default limit of attempted steps: this many per sample, and 10,000
@@ -183,12 +184,6 @@ def _error_norm(x: FloatArray, x_new: FloatArray, h: float, k: FloatArray, rtol:
     return h * norm_5 / np.sqrt((norm_5 + 0.01 * norm_3) * d)
 
 
-@kernel(error_model="numpy", forceinline=True)
-def _step_factor(error: float) -> float:
-    """SAFETY × error^(−1/8)."""
-    return SAFETY / np.sqrt(np.sqrt(np.sqrt(error)))
-
-
 @kernel(error_model="numpy")
 def _first_step(x: FloatArray, rate: FloatArray, duration: float, rtol: float, atol: FloatArray) -> float:
     """One percent of the time scale |x|/|x'| in the error norm: free of units, quickly enlarged."""
@@ -300,13 +295,13 @@ def _integrate_one(
         at_pole = divided and (low * high <= 0.0 or min(abs(low), abs(high)) < POLE_FRACTION * largest)
         error = _error_norm(x, x_new, h, k, rtol, atol)
         if not error < 1.0:
-            h *= max(MIN_FACTOR, _step_factor(error)) if np.isfinite(error) else MIN_FACTOR
+            h *= max(MIN_FACTOR, SAFETY * error**ERROR_EXPONENT) if np.isfinite(error) else MIN_FACTOR
             growth = 1.0
             if h < smallest:
                 stop = _POLE if at_pole else _STEP_TOO_SMALL
                 break
             continue
-        factor = MAX_FACTOR if error == 0.0 else min(MAX_FACTOR, _step_factor(error))
+        factor = MAX_FACTOR if error == 0.0 else min(MAX_FACTOR, SAFETY * error**ERROR_EXPONENT)
         t_new = duration if last else t + h
         sound = _inside(x_new, bound)
         if sample < n_samples and sample * dt <= t_new:

@@ -196,14 +196,13 @@ def _scheme(c: FloatArray, k: int, degree: int, x: float, y: float) -> float:
         return c[k, 9] * y + (c[k, 13] * x + c[k, 14])
     if degree == 2:
         return (c[k, 5] * y + (c[k, 8] * x + c[k, 9])) * y + ((c[k, 12] * x + c[k, 13]) * x + c[k, 14])
-    c1 = (c[k, 7] * x + c[k, 8]) * x + c[k, 9]
-    c0 = ((c[k, 11] * x + c[k, 12]) * x + c[k, 13]) * x + c[k, 14]
     if degree == 3:
+        c1 = (c[k, 7] * x + c[k, 8]) * x + c[k, 9]
+        c0 = ((c[k, 11] * x + c[k, 12]) * x + c[k, 13]) * x + c[k, 14]
         return ((c[k, 2] * y + (c[k, 4] * x + c[k, 5])) * y + c1) * y + c0
-    square = x * x
     c2 = (c[k, 3] * x + c[k, 4]) * x + c[k, 5]
-    c1 += c[k, 6] * square * x
-    c0 += c[k, 10] * square * square
+    c1 = ((c[k, 6] * x + c[k, 7]) * x + c[k, 8]) * x + c[k, 9]
+    c0 = (((c[k, 10] * x + c[k, 11]) * x + c[k, 12]) * x + c[k, 13]) * x + c[k, 14]
     return (((c[k, 0] * y + (c[k, 1] * x + c[k, 2])) * y + c2) * y + c1) * y + c0
 
 

@@ -38,6 +38,7 @@ Smoothing = Literal["interpolate", "residual", "gcv", "reml", "literal"]
 
 POOLED_WINDOWS = 12
 POOLED_SIZE = 120
+NOISE_STEP = 2.0**-20  # of σ̂: what is finer than this in a noisy record is not information
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ class PaperSettings:
 
     ``denominator``: one SVD of all rows ("global"); or the mean over 12 local windows, either of 120 samples
     each with every test function that fits ("pooled-samples") or of 120 of the K rows each ("pooled-rows").
+    ``pool_unit``: amplitude in which the 12 are averaged, in units of the record (the paper: 1); None: std(u0), with
+    which the model is the same in any unit.
     ``crossing`` keeps N/D bounded at the pole of an affine D (:mod:`jetode.crossing`); the paper does not.
     """
 
@@ -59,6 +62,7 @@ class PaperSettings:
     placement: Placement = "even"
     quadrature: Quadrature = "parts"
     denominator: Denominator = "global"
+    pool_unit: float | None = None
     crossing: bool = False
     seed: int = 0
 
@@ -67,6 +71,8 @@ class PaperSettings:
             value = getattr(self, name)
             if not isinstance(value, int | np.integer) or value < lowest:
                 raise InputError(f"The '{name}' parameter must be an int ≥ {lowest}. Got {value} instead.")
+        if self.pool_unit is not None and not self.pool_unit > 0:
+            raise InputError(f"The 'pool_unit' parameter must be a number > 0. Got {self.pool_unit} instead.")
         for name, kind in (("form", Form), ("denominator", Denominator)):
             value = getattr(self, name)
             if value not in get_args(kind):
@@ -83,7 +89,8 @@ class PaperSettings:
 class Embedding:
     """A record in jet coordinates; ``sample_jets`` (N, order + 1) holds u0 … u_order with time in samples.
 
-    ``margin`` samples at each end are left out of the regression: a spline's derivatives are poor there.
+    ``unit`` is the amplitude in which they count, in units of the record.  ``margin`` samples at each end are left out
+    of the regression: a spline's derivatives are poor there.
     """
 
     sample_jets: FloatArray
@@ -93,25 +100,29 @@ class Embedding:
     clean: bool
     noise_sigma: float
     margin: int
+    unit: float = 1.0
 
     @cached_property
     def jets(self) -> FloatArray:
         """u0 … u_order in the units of the record."""
-        return self.sample_jets / self.dt ** np.arange(self.order + 1)
+        return self.sample_jets * (self.unit / self.dt ** np.arange(self.order + 1))
 
     @cached_property
     def sample_scales(self) -> Scales:
-        """std(u0), and tc in samples."""
+        """std(u0) in ``unit``, and tc in samples."""
         return Scales.of(self.sample_jets)
 
     @property
     def scales(self) -> Scales:
         """std(u0) and tc in the units of the record."""
-        return Scales(self.sample_scales.amplitude, self.sample_scales.time * self.dt)
+        return Scales(self.sample_scales.amplitude * self.unit, self.sample_scales.time * self.dt)
 
     @cached_property
     def dimensionless(self) -> FloatArray:
-        """The jets in units of std(u0) and tc, to the last bit the same in any unit of time."""
+        """The jets in units of std(u0) and tc, to the last bit the same in any unit of time.
+
+        Of a noisy record also in any unit of amplitude, see :func:`embed`.
+        """
         return self.sample_jets / self.sample_scales.powers(self.order + 1)
 
     @property
@@ -140,7 +151,9 @@ def embed(
     """Jets of a record; by default a clean one is interpolated, a noisy one meets the residual target.
 
     ``smoothing``: a rule for λ, a number (λ itself, in the record's units), or "literal" for the paper's
-    λ = N σ̂² taken at its word.
+    λ = N σ̂² taken at its word.  A noisy record is counted in steps of ``NOISE_STEP`` σ̂, which are the same integers
+    in any unit of amplitude: the null space of a short window is so near to singular that the rounding of the samples
+    alone would move its closure by 1e-5.
     """
     degree = max(5, 2 * order - 1) if spline_degree is None else spline_degree
     if degree <= order:
@@ -155,14 +168,18 @@ def embed(
         smoothing = "interpolate" if clean else "residual"
     if smoothing == "literal":
         smoothing = record.n * sigma**2
+    unit, values = 1.0, record.values
+    if not clean:
+        unit, values = sigma, NOISE_STEP * np.rint(record.values / (NOISE_STEP * sigma))
     if isinstance(smoothing, str):
-        spline = smooth(record.values, record.dt, degree, smoothing, sigma=sigma)
+        spline = smooth(values, record.dt, degree, smoothing, sigma=sigma / unit)
     else:
-        spline = smooth(record.values, record.dt, degree, "weight", weight=float(smoothing))
+        spline = smooth(values, record.dt, degree, "weight", weight=float(smoothing))
     length = (spline.weight / record.dt**degree) ** (1 / (degree + 1))
     margin = min(degree + ceil(2 * length), record.n // 10)
     sample_jets = replace(spline, dt=1.0).jets(order)
-    return Embedding(sample_jets, record.dt, order, spline, clean, sigma, margin)
+    in_units = replace(spline, coefficients=spline.coefficients * unit, rss=spline.rss * unit**2)
+    return Embedding(sample_jets, record.dt, order, in_units, clean, sigma, margin, unit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +205,9 @@ def identify(embedding: Embedding, settings: PaperSettings) -> Identification:
     joint = null_space(system)
     denominator = joint.denominator
     if settings.denominator != "global":
-        denominator = pooled_denominator(_local_systems(embedding, settings, system))
+        amplitude = embedding.scales.amplitude
+        unit = 1.0 if settings.pool_unit is None else settings.pool_unit / amplitude
+        denominator = pooled_denominator(_local_systems(embedding, settings, system), unit)
     bounded = bounded_numerator(system, denominator, embedding.dimensionless) if settings.crossing else None
     numerator = solve_numerator(system, denominator) if bounded is None else bounded
     units = embedding.scales.powers(order + 1)

@@ -16,8 +16,6 @@ from numba import njit
 from jetode.polynomials import FloatArray, Library
 from jetode.weakform import ClosureSystem
 
-POOL_UNIT = 0.1  # of std(u0): close to the raw units in which the paper averaged (std 7.9 and 5.1)
-
 
 @dataclass(frozen=True, eq=False)
 class NullSpace:
@@ -54,16 +52,16 @@ def oriented(coefficients: FloatArray, library: Library) -> FloatArray:
     return coefficients * float(np.copysign(1.0, leading))
 
 
-def pooled_denominator(systems: Sequence[ClosureSystem]) -> FloatArray:
+def pooled_denominator(systems: Sequence[ClosureSystem], unit: float = 1.0) -> FloatArray:
     """Unit-norm, sign-aligned local denominators, averaged and renormalised.
 
-    The average depends on the unit of amplitude, which weighs far poles against near ones: ``POOL_UNIT``.
+    Which of two local poles weighs more in this mean depends on the ``unit`` of amplitude, in that of the systems.  The
+    paper averages in raw units, which ties the model to the unit of the record.  The default is the unit that the
+    record itself brings, std(u0), in which the systems are built; no true closure has had a say in it.
     """
-    library = systems[0].denominator
-    units = POOL_UNIT ** np.array([sum(e) for e in library.exponents], dtype=float)
-    local = np.array([null_space(system).denominator for system in systems]) * units
-    sizes = np.linalg.norm(local, axis=1, keepdims=True)
-    mean = np.mean(local / sizes, axis=0) / units
+    powers = unit ** np.array([sum(e) for e in systems[0].denominator.exponents], dtype=float)
+    local = np.array([null_space(system).denominator for system in systems]) * powers
+    mean = np.mean(local / np.linalg.norm(local, axis=1, keepdims=True), axis=0) / powers
     return mean / np.linalg.norm(mean)
 
 

@@ -2,7 +2,8 @@
 
 J = ∂(u_0 … u_{n−1})/∂x is the Jacobian of the jet coordinates with respect to the hidden state, derived
 symbolically for any polynomial observable and evaluated along a trajectory.  det J = 0 is the singular set of
-the closure.  Medians over 500 units move by up to 20 % with the stretch of the attractor.
+the closure.  Over 500 units one stretch in four has a median of the paper's tables off by more than 10 % (up to 36 %);
+over 4,000 all are within 6 %.
 """
 
 from __future__ import annotations

@@ -178,8 +178,15 @@ def _plain(terms: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _no_model(record: Series, order: int, reason: str) -> Model:
-    """What is left when no candidate of the joint fit can even be started: the paper's closure, not trusted."""
+    """What is left when no candidate of the joint fit can even be started: the paper's closure, not trusted.
+
+    Of the longest stretch without a gap, or of the whole record with its gaps bridged where that one is too short.
+    """
     stretch = record.longest_stretch()
+    if stretch.n < FEWEST_SAMPLES:
+        present = ~np.isnan(record.values)
+        index = np.arange(record.n)
+        stretch = record.with_values(np.interp(index, index[present], record.values[present]))
     rough = paper(stretch, order=order, denominator_degree=1, numerator_degree=2)
     return replace(rough, verdict=Verdict(False, reason, refused_advice(record)))
 

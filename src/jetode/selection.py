@@ -26,6 +26,7 @@ HALF_WIDTHS = (10, 20, 40)
 EXPONENTS = (4, 8)
 HORIZON = 10.0  # oscillations, but at most a third of the record
 WORTHWHILE = 1.05  # ratio of mean VPT by which a larger candidate has to win
+SIGNIFICANT = 2.0  # standard errors of the mean gain over the starts by which it has to win
 MOST_TERMS = 150
 STEPS_PER_SAMPLE = 4  # a forecast that crawls at a pole is no candidate
 
@@ -129,8 +130,15 @@ def _best(
     for settings in candidates:
         identification = identify(embedding, settings)
         candidate = Candidate(settings, identification, skill(identification, embedding, values))
-        if best is None or candidate.skill.mean > WORTHWHILE * best.skill.mean:
+        if best is None or _wins(candidate.skill, best.skill):
             best = candidate
     if best is None:
         raise InputError("There is no candidate to select from: allow at least one degree of N and of D.")
     return best
+
+
+def _wins(new: Skill, old: Skill) -> bool:
+    """Longer forecasts, by more than rounding alone moves eight of them at a pole."""
+    gain = new.vpt - old.vpt
+    error = float(np.std(gain, ddof=1)) / np.sqrt(gain.size) if gain.size > 1 else 0.0
+    return new.mean > WORTHWHILE * old.mean and new.mean - old.mean > SIGNIFICANT * error
