@@ -14,12 +14,14 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from jetode import peers
 from jetode.cli import cli
 from jetode.errors import InputError
-from jetode.study import printed
+from jetode.reconstruct import reconstruct
+from jetode.study import printed, vpt
 from jetode.study.cells import GAUSSIAN, Cell, exact, paper_row, realize
 from jetode.study.chunks import Chunk, ChunkStore, Task
-from jetode.study.joint_cells import exact_regular, same_terms
+from jetode.study.joint_cells import Iterations, exact_regular, peer_row, same_terms
 from jetode.study.run import ITEMS, chosen
 from jetode.study.sections import Plan, Results
 from jetode.study.statistics import rank_correlation, sweep_summary
@@ -220,6 +222,37 @@ def test_exact_regular_forms():
     assert set(lorenz.a) == {(0, 1)} and len(lorenz.P) == 4
     assert set(rossler.a) == {(0, 0), (0, 1)} and len(rossler.P) == 4
     assert same_terms(lorenz, lorenz) and not same_terms(lorenz, rossler)
+
+
+def test_a_limit_on_iterations_ends_a_fit_at_the_same_place():
+    record = realize(Cell("lorenz", 0.15), 0, 0).record.slice(0, 1500)
+    budgets = [Iterations(20), Iterations(20)]
+    first, second = (reconstruct(record, method="joint", budget=budget).closure for budget in budgets)
+    assert first.numerator == second.numerator and first.denominator == second.denominator
+    assert all(budget.exhausted for budget in budgets) and not Iterations(20).exhausted
+
+
+def test_what_a_peer_raises_is_a_forecast_of_no_length(monkeypatch):
+    def breaks(values, dt, seed):
+        raise RuntimeError("inside a library")
+
+    monkeypatch.setattr(peers, "_PLAIN", {"persistence": breaks})
+    assert peer_row("persistence", Cell("lorenz", 0.0), 0, 0)["vpt"] <= 0.01
+
+
+def test_the_ordering_reverses_between_model_and_lyapunov_time():
+    """As printed: 20 and 100 are 18.1 and 7.1 Lyapunov times."""
+    cells = {
+        cell.name: {"paper_method": {"best": printed.VPT[cell.system, cell.fraction].best}, "joint": None}
+        for cell in GAUSSIAN
+    }
+    found = vpt._ordering(cells)
+    assert found["reverses_at_every_level"]
+    clean = found["best"]["0.00"]["printed"]
+    assert clean["lyapunov_times"]["lorenz"] == pytest.approx(18.1, abs=0.05)
+    assert clean["lyapunov_times"]["rossler"] == pytest.approx(7.1, abs=0.05)
+    cells["rossler-0.15"]["paper_method"]["best"] = 1.0
+    assert not vpt._ordering(cells)["reverses_at_every_level"]
 
 
 # -- summaries and the report ------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ FAR = 4.0  # ranges of the record: a forecast this far away has failed
 QUARTERS = 4  # parts of the record; the last is held out, for the finalists the third as well
 ROOM = 0.7  # of the held-out stretch that one validation forecast may fill
 LONGEST = 60.0  # tc of a validation forecast
-STARTS = 8  # validation forecasts
+STARTS = 6  # validation forecasts
 FLOOR = 1e-4  # of std: smaller errors, and those below the noise, count as this
 SEARCH_SIZE = 1000  # training windows while settings are chosen
 FINALIST_SIZE = 2000
@@ -263,7 +263,8 @@ def choose(past: Past, build: Builder, search: Search) -> Setting:
         setting = dict(zip(grid, values, strict=True))
         return sum(validate(past, build, setting, FINALIST_SIZE, part) for part in (QUARTERS - 1, QUARTERS - 2))
 
-    return dict(zip(grid, max(finalists, key=again), strict=True))
+    chosen = max(finalists, key=again)
+    return dict(zip(grid, chosen, strict=True))
 
 
 def validate(past: Past, build: Builder, setting: Setting, size: int, part: int = QUARTERS - 1) -> float:

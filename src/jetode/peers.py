@@ -43,7 +43,7 @@ Peer = Callable[[FloatArray, float, int], Rollout]  # (values, dt, seed) → for
 
 HOLD = (0.0, 1.0)
 RAW_ONLY = {"lead": (RAW,), "hold": (1.0,)}
-SMOOTHED = {"lead": (RAW, 0.15, 0.3, 0.6), "hold": HOLD}
+SMOOTHED = {"lead": (RAW, 0.3, 0.6), "hold": HOLD}
 SEARCHES: Mapping[str, Search] = {
     "kernel-ridge": Search(
         {"stride": (0.1, 0.2, 0.3, 0.5), "width": (0.35, 0.5, 0.7, 1.0, 1.5, 2.5)},

@@ -13,7 +13,7 @@ from jetode.study.cells import GAUSSIAN, SYSTEMS, Cell, exact
 from jetode.study.chunks import Task
 from jetode.study.printed import CLOSURES, DEGREES, SETTINGS_DEGREE
 from jetode.study.sections import Drawing, Item, Plan, Results, Section, Table, number
-from jetode.study.statistics import best_row
+from jetode.study.statistics import best_row, joint_summary
 from jetode.systems import systems
 
 CLEAN = tuple(Cell(system, 0.0) for system in SYSTEMS)
@@ -25,7 +25,8 @@ def _sweep(plan: Plan) -> list[Task]:
 
 
 def _coefficient_tasks(plan: Plan) -> list[Task]:
-    tasks = _sweep(plan)
+    tasks = [task for cell in CLEAN for task in plan.split("joint", cell, plan.joint, 1)]
+    tasks += _sweep(plan)
     for cell in GAUSSIAN:
         tasks += plan.split("selected", cell, plan.selections, 1)
     return tasks
@@ -101,6 +102,11 @@ def _coefficients(plan: Plan, results: Results) -> Section:
             agrees &= found["n_error"] <= ALLOWED * printed.numerator_error
             agrees &= found["d_error"] <= ALLOWED * printed.denominator_error
             agrees &= all(_digits_agree(r["exact"], r["printed"]) for r in found["rows"])
+        joint = joint_summary(results.rows("joint", Cell(cell.system, 0.0).name))
+        data[key]["joint"] = None if joint is None else {name: joint[name] for name in ("n_error", "d_error")}
+        by_joint = ["not measured: --joint N"] * 2
+        if joint is not None:
+            by_joint = [f"{joint['n_error']:.1e}", f"{joint['d_error']:.1e}"]
         lines = [
             [
                 r["monomial"],
@@ -109,17 +115,18 @@ def _coefficients(plan: Plan, results: Results) -> Section:
                 number(r["found"], 9),
                 f"{r['printed_error']:.1e}",
                 f"{r['error']:.1e}",
+                "",
             ]
             for r in found["rows"]
         ]
-        lines.append(["total N", "", "", "", f"{printed.numerator_error:.1e}", f"{found['n_error']:.1e}"])
-        lines.append(["D", "", "", "", f"{printed.denominator_error:.1e}", f"{found['d_error']:.1e}"])
-        lines.append(["κ", number(printed.kappa), "", number(found["kappa"], 9), "", ""])
+        lines.append(["total N", "", "", "", f"{printed.numerator_error:.1e}", f"{found['n_error']:.1e}", by_joint[0]])
+        lines.append(["D", "", "", "", f"{printed.denominator_error:.1e}", f"{found['d_error']:.1e}", by_joint[1]])
+        lines.append(["κ", number(printed.kappa), "", number(found["kappa"], 9), "", "", ""])
         degree = f", d_N = {cell.settings.numerator_degree}"
         tables.append(
             Table(
                 f"{systems[cell.system].title}{degree}, record {single['index']} of the sweep",
-                ["monomial", "N* printed", "N* exact", "κN̂ ours", "rel. L2, paper", "rel. L2, ours"],
+                ["monomial", "N* printed", "N* exact", "κN̂ ours", "rel. L2, paper", "rel. L2, ours", "joint fit"],
                 lines,
                 f"Largest coefficient of a monomial that is not in N*: {found['largest_spurious']:.1e} of ‖N*‖. "
                 f"Rounding of the printed N* alone: {found['rounding_of_printed']:.1e}.",

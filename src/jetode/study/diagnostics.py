@@ -15,7 +15,7 @@ from jetode.observability import Observability, observability
 from jetode.polynomials import FloatArray, evaluate
 from jetode.score import THRESHOLD, interior_starts, valid_prediction_time
 from jetode.study.cells import DT, Cell, exact, paper_closure, paper_forecasts, realize
-from jetode.study.joint_cells import exact_regular, model_forecast
+from jetode.study.joint_cells import exact_regular, joint_model, model_forecast
 from jetode.study.printed import OBSERVABLES
 from jetode.systems import systems
 
@@ -171,10 +171,7 @@ def overlay(cell: Cell, seed: int, index: int, joint: bool) -> dict[str, Any]:
         "stop": runs[best].stop.value,
     }
     if joint and vpt[best] < cell.horizon - 1e-9:
-        from jetode.reconstruct import reconstruct
-
-        model = reconstruct(realization.record, method="joint")
-        run = model_forecast(model, realization, start)
+        run = model_forecast(joint_model(realization)[0], realization, start)
         if run is not None:
             out |= {"joint": run.values.tolist(), "joint_vpt": realization.score(run, start)}
     return out

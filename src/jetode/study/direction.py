@@ -20,7 +20,8 @@ LONGEST = 20
 
 
 def _tasks(plan: Plan) -> list[Task]:
-    tasks = [task for cell in CELLS for task in plan.split("paper", cell, plan.realizations)]
+    tasks = [task for cell in CELLS for task in plan.split("joint", cell, plan.joint, 1)]
+    tasks += [task for cell in CELLS for task in plan.split("paper", cell, plan.realizations)]
     count = min(plan.realizations, READINGS)
     return tasks + [task for cell in ROWS_READING for task in plan.split("paper", cell, count)]
 
@@ -52,7 +53,14 @@ def summary(rows: Rows) -> dict[str, Any]:
 
 def _direction(plan: Plan, results: Results) -> Section:
     rows = {cell: results.rows("paper", cell.name) for cell in (*CELLS, *ROWS_READING)}
-    data = {cell.name: summary(found) for cell, found in rows.items()}
+    data: dict[str, Any] = {cell.name: summary(found) for cell, found in rows.items()}
+    joint: dict[Cell, dict[str, Any]] = {}
+    for cell in CELLS:
+        fitted = results.rows("joint", cell.name)
+        if fitted:
+            joint[cell] = summary([{**row, "best": max(row["past"])} for row in fitted])
+            data[f"{cell.name}-joint"] = joint[cell]
+    columns = [data[c.name] for c in CELLS] + [joint[c] for c in joint] + [data[c.name] for c in ROWS_READING]
     printed = {
         "median cos_D": ("median_cos_d", f"{DIRECTION.median_cos_d:g}"),
         "share with cos_D > 0.9": ("share_cos_d_above", "not given"),
@@ -73,13 +81,19 @@ def _direction(plan: Plan, results: Results) -> Section:
     }
     table = Table(
         "Noisy Lorenz: direction, pole and forecast",
-        ["", "paper", *(f"σ_frac {c.fraction:.2f}" for c in CELLS), *(f"{c.fraction:.2f}, rows" for c in ROWS_READING)],
         [
-            [name, says, *(number(data[c.name][key], 2) for c in (*CELLS, *ROWS_READING))]
-            for name, (key, says) in printed.items()
+            "",
+            "paper",
+            *(f"σ_frac {c.fraction:.2f}" for c in CELLS),
+            *(f"{c.fraction:.2f}, joint fit" for c in joint),
+            *(f"{c.fraction:.2f}, rows" for c in ROWS_READING),
         ],
+        [[name, says, *(number(column[key], 2) for column in columns)] for name, (key, says) in printed.items()],
         f"The columns on the right read the 12 windows as 120 of the K rows "
-        f"({min(plan.realizations, READINGS)} realizations).",
+        f"({min(plan.realizations, READINGS)} realizations). "
+        + (
+            f"Joint fit: {plan.joint} realizations, past-only best of 8." if joint else "Joint fit: ask with --joint N."
+        ),
     )
     first, second = (data[cell.name] for cell in CELLS)
     correlations = [

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from jetode.closure import relative_l2
+from jetode.closure import cosine, relative_l2
 from jetode.forecast import RTOL as PAPER_RTOL
 from jetode.forecast import Forecast, forecast
+from jetode.joint import Budget
 from jetode.model import CLEAN, TIGHT, Model
 from jetode.polynomials import FloatArray
 from jetode.prepare import prepare
@@ -24,6 +25,32 @@ from jetode.study import sindy_pi
 from jetode.study.cells import DT, Cell, Realization, exact, realize
 
 ROUNDING = 1e-9  # of the exact coefficients, the smallest of which is 0.2
+MOST_ITERATIONS = 2000  # of one joint fit, about a minute; a record that it suits takes some 500
+
+
+class Iterations(Budget):
+    """A limit on work, not on time: the fit ends at the same place on every machine, however busy."""
+
+    def __init__(self, most: int = MOST_ITERATIONS) -> None:
+        super().__init__()
+        self._left = most
+
+    @property
+    def spent(self) -> bool:
+        """Whether the fit must end; asking is counted, and a fit asks once per iteration."""
+        self._left -= 1
+        return self._left < 0
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the limit was met."""
+        return self._left < 0
+
+
+def joint_model(realization: Realization) -> tuple[Model, bool]:
+    """The joint fit with all defaults, and whether it was ended early."""
+    budget = Iterations()
+    return reconstruct(realization.record, method="joint", budget=budget), budget.exhausted
 
 
 def exact_regular(system: str) -> RegularClosure:
@@ -83,9 +110,10 @@ def smoothed(model: Model, realization: Realization) -> list[float] | None:
 def joint_row(cell: Cell, seed: int, index: int, with_oracle: bool = True) -> dict[str, Any]:
     """All numbers of one realization by the joint fit."""
     realization = realize(cell, seed, index)
-    model = reconstruct(realization.record, method="joint")
+    model, ended_early = joint_model(realization)
     last = model_forecast(model, realization, realization.record.n - 1)
     n_error, d_error = relative_l2(model.closure, exact(cell.system))
+    cos_n, cos_d = cosine(model.closure, exact(cell.system))
     poles = model.closure.poles()
     spread = model.spread if model.identified is not None else np.ones(3)
     return {
@@ -96,18 +124,21 @@ def joint_row(cell: Cell, seed: int, index: int, with_oracle: bool = True) -> di
         "oracle": oracle(cell.system, realization, spread) if with_oracle else None,
         "n_error": n_error,
         "d_error": d_error,
+        "cos_n": cos_n,
+        "cos_d": cos_d,
         "pole": poles[0] if poles else None,
         "right_terms": model.identified is not None
         and model.regular is not None
         and same_terms(model.regular, exact_regular(cell.system)),
         "trusted": model.verdict.trusted,
+        "ended_early": ended_early,
     }
 
 
 def joint_transfer_row(cell: Cell, seed: int, index: int) -> dict[str, Any]:
     """Fitted on one record, forecast from past-only states of another trajectory."""
     home, away = realize(cell, seed, index), realize(cell, seed, index, elsewhere=True)
-    model = reconstruct(home.record, method="joint")
+    model, _ = joint_model(home)
     return {"index": index, "home": past_only(model, home), "away": past_only(model, away)}
 
 
@@ -124,8 +155,7 @@ def _ahead(name: str, cell: Cell, realization: Realization, seed: int) -> FloatA
     """The forecast from the last sample by the joint fit, the paper's method or a peer."""
     horizon = realization.steps * DT
     if name == "joint":
-        model = reconstruct(realization.record, method="joint")
-        run = model_forecast(model, realization, realization.record.n - 1)
+        run = model_forecast(joint_model(realization)[0], realization, realization.record.n - 1)
         return np.empty(0) if run is None else run.values
     if name == "paper":
         degrees = {"denominator_degree": 1, "numerator_degree": cell.settings.numerator_degree}

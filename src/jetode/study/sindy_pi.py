@@ -44,9 +44,12 @@ def identify(embedding: Embedding, weight: float) -> Closure | None:
     sizes = np.linalg.norm(theta, axis=0)
     target = theta.shape[1] - 1
     optimizer = pysindy.SINDyPI(reg_weight_lam=weight, regularizer="l1", model_subset=[target], tol=1e-10)
-    with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # inaccurate solutions are scored, not reported
-        optimizer.fit(theta / sizes, theta / sizes)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # inaccurate solutions are scored, not reported
+            optimizer.fit(theta / sizes, theta / sizes)
+    except Exception:  # whatever its solver raises
+        return None
     xi = np.asarray(optimizer.coef_)[target] * sizes[target] / sizes
     if not np.all(np.isfinite(xi)) or not np.any(xi):
         return None

@@ -49,7 +49,7 @@ def joint_summary(rows: Rows) -> dict[str, Any] | None:
     out["ahead"] = float(np.median([row["ahead"] for row in rows]))
     out["n_error"] = float(np.median([row["n_error"] for row in rows]))
     out["d_error"] = float(np.median([row["d_error"] for row in rows]))
-    for name in ("right_terms", "trusted"):
+    for name in ("right_terms", "trusted", "ended_early"):
         out[name] = float(np.mean([row[name] for row in rows]))
     return out
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from jetode.score import lyapunov_times
 from jetode.study import plots
-from jetode.study.cells import GAUSSIAN, SYSTEMS, Cell
+from jetode.study.cells import FRACTIONS, GAUSSIAN, SYSTEMS, Cell
 from jetode.study.chunks import Task
 from jetode.study.printed import SETTINGS_DEGREE, VPT
 from jetode.study.sections import READINGS, Drawing, Item, Plan, Results, Section, Table, number
@@ -14,6 +14,7 @@ from jetode.study.statistics import best_row, joint_summary, sweep_summary
 from jetode.systems import systems
 
 NOISY = tuple(cell for cell in GAUSSIAN if cell.fraction > 0)
+REACHES = ("at the cap", "yes")
 
 
 def _tasks(plan: Plan) -> list[Task]:
@@ -33,19 +34,8 @@ def _vpt(plan: Plan, results: Results) -> Section:
             "paper_method": sweep_summary(cell, results.rows("paper", cell.name)),
             "joint": joint_summary(results.rows("joint", cell.name)),
         }
-    order = {
-        f"{fraction:.2f}": {
-            name: {system: data[f"{system}-{fraction:.2f}"]["paper_method"][key] for system in SYSTEMS}
-            for name, key in (("model_time", "best"), ("lyapunov_times", "best_lyapunov"))
-        }
-        for fraction in (0.0, 0.15, 0.30)
-    }
-    reversed_everywhere = all(
-        o["model_time"]["rossler"] > o["model_time"]["lorenz"]
-        and o["lyapunov_times"]["rossler"] < o["lyapunov_times"]["lorenz"]
-        for o in order.values()
-    )
-    data["ordering"] = {"best": order, "reverses_at_every_level": reversed_everywhere}
+    data["ordering"] = _ordering(data)
+    reversed_everywhere = data["ordering"]["reverses_at_every_level"]
     short, beaten = [], []
     for cell in GAUSSIAN:
         printed, ours = VPT[cell.system, cell.fraction], data[cell.name]["paper_method"]
@@ -54,8 +44,7 @@ def _vpt(plan: Plan, results: Results) -> Section:
             short.append(f"{title} ({ours['best']:.2f} of {printed.best:g})")
         joint = data[cell.name]["joint"]
         if cell.fraction > 0 and joint is not None:
-            reaches = joint["past_best"] > printed.best or joint["past_best"] >= cell.horizon - 1e-9
-            beaten.append(reaches)
+            beaten.append(_past_the_paper(joint, cell) in REACHES)
     joint_says = "the joint fit was not asked for (--joint N)"
     if beaten:
         joint_says = (
@@ -79,6 +68,63 @@ def _vpt(plan: Plan, results: Results) -> Section:
         not short,
         data,
         _tables(plan, data),
+    )
+
+
+def _past_the_paper(joint: dict[str, Any] | None, cell: Cell) -> str:
+    """The median of the joint fit's past-only best of 8 against the paper's best of all its sweep."""
+    if joint is None:
+        return ""
+    if joint["past_best"] >= cell.horizon - 1e-9:
+        return REACHES[0]
+    return REACHES[1] if joint["past_best"] > VPT[cell.system, cell.fraction].best else "no"
+
+
+def _ordering(data: dict[str, Any]) -> dict[str, Any]:
+    """Which system forecasts longer in model time and in Lyapunov times: the paper's best, ours, the joint fit's."""
+    out: dict[str, Any] = {}
+    for fraction in FRACTIONS:
+        cells = {system: data[f"{system}-{fraction:.2f}"] for system in SYSTEMS}
+        times = {
+            "printed": {system: VPT[system, fraction].best for system in SYSTEMS},
+            "paper_method": {system: cell["paper_method"]["best"] for system, cell in cells.items()},
+        }
+        if all(cell["joint"] is not None for cell in cells.values()):
+            times["joint"] = {system: cell["joint"]["past_best"] for system, cell in cells.items()}
+        out[f"{fraction:.2f}"] = {}
+        for name, model_time in times.items():
+            scaled = {s: lyapunov_times(t, systems[s].lyapunov) for s, t in model_time.items()}
+            out[f"{fraction:.2f}"][name] = {
+                "model_time": model_time,
+                "lyapunov_times": scaled,
+                "reverses": model_time["rossler"] >= model_time["lorenz"] and scaled["rossler"] < scaled["lorenz"],
+            }
+    reverses = all(level["paper_method"]["reverses"] for level in out.values())
+    return {"best": out, "reverses_at_every_level": reverses}
+
+
+def _ordering_table(ordering: dict[str, Any]) -> Table:
+    titles = {
+        "printed": "paper: best",
+        "paper_method": "paper's method here: best",
+        "joint": "joint fit: median past-only best of 8",
+    }
+    return Table(
+        "The ordering of the two systems, in model time and in Lyapunov times",
+        ["σ_frac", "", "T: Lorenz", "T: Rössler", "Λ: Lorenz", "Λ: Rössler", "reverses"],
+        [
+            [
+                fraction,
+                titles[name],
+                *(f"{found['model_time'][s]:.2f}" for s in SYSTEMS),
+                *(f"{found['lyapunov_times'][s]:.2f}" for s in SYSTEMS),
+                "yes" if found["reverses"] else "no",
+            ]
+            for fraction, level in ordering["best"].items()
+            for name, found in level.items()
+        ],
+        "Reverses: Rössler is not behind in model time but is in Lyapunov times, Λ = λ1 T with λ1 = 0.906 and 0.071; "
+        "one horizon H for both systems under noise makes ties at the cap.",
     )
 
 
@@ -116,6 +162,7 @@ def _tables(plan: Plan, data: dict[str, Any]) -> list[Table]:
                 f"{printed.best:.2f}",
                 f"{ours['median']:.2f}",
                 shown("past_best"),
+                _past_the_paper(fitted, cell),
                 shown("oracle_best"),
                 shown("past_median"),
                 shown("oracle_median"),
@@ -153,6 +200,7 @@ def _tables(plan: Plan, data: dict[str, Any]) -> list[Table]:
                 "paper: best of 5,000 × 8",
                 "paper's method here: median",
                 "joint, past only: best of 8",
+                "past the paper?",
                 "oracle: best of 8",
                 "joint, past only: median of 8",
                 "oracle: median of 8",
@@ -161,10 +209,12 @@ def _tables(plan: Plan, data: dict[str, Any]) -> list[Table]:
                 "right terms",
             ],
             joint,
+            "Past the paper: the median over realizations above the paper's best of 5,000 × 8. "
             "Past only: the start state is estimated from the samples before it, so these columns are harder than the "
             "paper's, whose start states see both sides. Oracle: the same with the true equations given. Clean Rössler "
             "records (20,001 samples) are decimated by the joint fit, whose path then has other samples.",
         ),
+        _ordering_table(data["ordering"]),
     ]
 
 
@@ -278,17 +328,22 @@ def _readings(plan: Plan, results: Results) -> Section:
         rows,
     )
     literal = [data[f"{s}-0.00-literal"]["best"] for s in SYSTEMS]
-    nearest = []
+    nearest, reached = [], True
     for cell in NOISY:
         group = [d for name, d in data.items() if name.startswith(cell.name)]
         top = max(group, key=lambda d: d["best"])
-        nearest.append(f"{systems[cell.system].title} {cell.fraction:.0%}: {top['best']:.2f} by {top['reading']}")
+        best = VPT[cell.system, cell.fraction].best
+        reached &= top["best"] >= best - 0.005
+        nearest.append(
+            f"{systems[cell.system].title} {cell.fraction:.0%}: {top['best']:.2f} of {best:g}, {top['reading']}"
+        )
     sentence = (
-        f"Longest forecasts over these readings, {count} realizations each: {'; '.join(nearest)}. Taken at its word, "
+        f"{'Agrees' if reached else 'Differs'}: the longest forecasts over these readings ({count} realizations each; "
+        f"the paper has 5,000) are {'; '.join(nearest)}. Taken at its word, "
         f"λ = N σ̂² leaves clean forecasts of at most {literal[0]:.2g} (Lorenz) and {literal[1]:.3g} (Rössler), because "
         "on clean data σ̂ measures curvature; the clean results of the paper need interpolation."
     )
-    return Section("readings", "Readings that were tried", "Sec. 3, Table settings", sentence, None, data, (table,))
+    return Section("readings", "Readings that were tried", "Sec. 3, Table settings", sentence, reached, data, (table,))
 
 
 ITEMS = (
