@@ -33,6 +33,7 @@ from jetode.terminal import one_json, working
 from jetode.textfile import open_table
 
 BLOCK = 1 << 16  # samples turned into text at once
+FIGURES = (".png", ".svg", ".pdf")
 
 
 class Commands(click.Group):
@@ -93,22 +94,44 @@ for command in (reconstruct, demo, export, paper):
 @record_options
 @json_option
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the surrogate data.")
-def diagnose(file: Path, column: str | None, time: str | None, dt: float | None, as_json: bool, seed: int) -> int:
-    """Is this channel suitable? Noise, delay, dimension, sampling, drift, determinism.
+@click.option("--pole", is_flag=True, help="Look for the pole of the closure too (some seconds).")
+@click.option("--figure", type=click.Path(path_type=Path), help="With --pole: PNG, SVG or PDF of the scan.")
+def diagnose(
+    file: Path,
+    column: str | None,
+    time: str | None,
+    dt: float | None,
+    as_json: bool,
+    seed: int,
+    pole: bool,
+    figure: Path | None,
+) -> int:
+    """Is this channel suitable? Noise, delay, dimension, sampling, drift, determinism, pole.
 
     \b
-    Example:
+    Examples:
       jetode simulate rossler --noise 0.05 --out r.csv && jetode diagnose r.csv
+      jetode diagnose r.csv --pole --figure pole.png
     """
+    if figure is not None and (not pole or figure.suffix not in FIGURES):
+        raise InputError(f"The '--figure' option needs --pole and a file that ends in {', '.join(FIGURES)}.")
     record = read(file, column, time, dt)
     from jetode.diagnose import diagnose as examine
 
-    with working("Diagnosing"):
+    scan = None
+    with working("Diagnosing") as say:
         diagnosis = examine(record, seed=seed)
+        if pole:
+            from jetode.polescan import pole_scan
+
+            say("looking for a pole")
+            scan = pole_scan(record)
+            if figure is not None:
+                scan.save_figure(figure)
     if as_json:
-        click.echo(one_json(diagnosis.to_json()))
+        click.echo(one_json({**diagnosis.to_json(), **({} if scan is None else {"pole": scan.to_json()})}))
     else:
-        click.echo(diagnosis.text())
+        click.echo(diagnosis.text() + ("" if scan is None else f"\n{scan.text()}"))
     return OK
 
 

@@ -93,3 +93,33 @@ def attractor(axes: Any, path: FloatArray, rollout: FloatArray) -> Any:
             set_label(f"u{i}")
     axes.legend(loc="upper left")
     return axes
+
+
+def pole_scan(
+    axes: Any,
+    profile: tuple[FloatArray, FloatArray],
+    plain_cost: float,
+    best: float,
+    section: FloatArray,
+    curve: tuple[FloatArray, FloatArray],
+    value_label: str,
+) -> Any:
+    """Two axes: cost per sample against the pole, and (u1, u2) of the record on the best pole with u2 = a(u1)."""
+    if axes is None:
+        import matplotlib.pyplot as plt
+
+        axes = plt.figure(figsize=(9.0, 3.6), layout="constrained").subplots(1, 2)
+    left, right = axes
+    left.plot(*profile, ".-", color=SMOOTHED, label="with a pole at p")
+    left.axhline(plain_cost, color=RECORD, linestyle="--", label="without a pole")
+    left.axvline(best, color=AHEAD, linewidth=1, label=f"p = {best:.3g}")
+    left.set_yscale("log")
+    left.set_xlabel(f"p, in {value_label}")
+    left.set_ylabel("cost per sample, χ²/n")
+    left.legend()
+    right.plot(*section.T, ".", color=RECORD, label=f"record at {value_label} = {best:.3g}")
+    right.plot(*curve, color=AHEAD, label="u2 = a(u1)")
+    right.set_xlabel("u1")
+    right.set_ylabel("u2")
+    right.legend()
+    return axes
