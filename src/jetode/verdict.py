@@ -317,7 +317,8 @@ def unfit_advice(e: Evidence) -> str:
     if e.colour > MAX_COLOUR:
         return "Give the size of the noise (sigma) if you know it, and record without a filter: the noise is coloured."
     if e.residual > HEAVY_NOISE:
-        return f"Record at lower noise ({100 * e.residual:.0f} % of the signal here), or longer."
+        size = f"{100 * e.residual:.0f} % of the signal here"
+        return f"Record at lower noise ({size}) or sample faster: motion faster than the sampling looks like noise."
     return ANOTHER
 
 
