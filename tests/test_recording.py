@@ -87,5 +87,7 @@ def test_the_conclusion_names_the_best_the_trivial_and_the_drift():
     text = recording.conclusion(times, False, 0.26, 5.0, blind)
     assert "2.1 oscillations, best by kernel-ridge" in text and "not trusted) reaches 0.7" in text
     assert "repetition 0.2" in text and "drifts by 0.26" in text and "hidden from the jets" in text
-    ours = recording.conclusion({"jetode": {"vpt": 3.0}}, True, 0.1, 1.0, None)
+    alone = recording.conclusion({"jetode": {"vpt": 0.0}}, False, 0.1, 1.0, None)
+    assert "no peer was measured" in alone and "Predictable" not in alone
+    ours = recording.conclusion({"jetode": {"vpt": 3.0}, "AR": {"vpt": 1.0}}, True, 0.1, 1.0, None)
     assert "best by jetode (the equation, trusted)" in ours and "does not clearly drift" in ours

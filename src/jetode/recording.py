@@ -113,7 +113,9 @@ def conclusion(
     best = max(times, key=lambda name: times[name])
     word = "trusted" if trusted else "not trusted"
     said = [f"Predictable for about {times[best]:.2g} oscillations, best by {best}"]
-    if best != OURS:
+    if len(times) == 1:
+        said = [f"The equation ({word}) reaches {times[OURS]:.2g} oscillations; no peer was measured"]
+    elif best != OURS:
         said.append(f"; the equation ({word}) reaches {times[OURS]:.2g}")
     else:
         said.append(f" (the equation, {word})")

@@ -38,16 +38,19 @@ FEWEST_OSCILLATIONS = 10.0
 FEWEST_POINTS = 100
 KNOWN = 0.6  # std: where delays do worse than this, nothing is known about the future
 CLEARLY, GAIN = 0.75, 0.2  # delays win clearly below this share of the jets' error and by this much of a std,
+MOST_NOISE = 0.1  # of the signal: above, noise blurs jets while delays average it, which looks like a hidden coordinate
 NOTHING = 0.9  # and more derivatives add nothing above this share of the error with two
 
 
 @dataclass(frozen=True)
 class Sufficiency:
-    """Errors at each time of ``ahead`` (oscillations), in std: ``jets`` by order 2, 3, 4, ``delays`` by window."""
+    """Errors at each time of ``ahead`` (oscillations), in std: ``jets`` by order 2, 3, 4, ``delays`` by window;
+    ``noise``: its std over the signal's."""
 
     ahead: tuple[float, ...]
     jets: dict[int, tuple[float, ...]]
     delays: dict[float, tuple[float, ...]]
+    noise: float = 0.0
 
     @property
     def best_jets(self) -> FloatArray:
@@ -67,7 +70,12 @@ class Sufficiency:
 
     @property
     def hidden(self) -> bool:
-        """Whether a coordinate is hidden from the jets."""
+        """Whether a coordinate is hidden from the jets beyond what noise does to them."""
+        return self.delays_win and self.noise <= MOST_NOISE
+
+    @property
+    def delays_win(self) -> bool:
+        """Whether delays win clearly and more derivatives add nothing."""
         i = self.decisive
         best, low, high = self.best_jets[i], self.jets[ORDERS[0]][i], self.jets[ORDERS[-1]][i]
         delays = self.best_delays[i]
@@ -82,6 +90,10 @@ class Sufficiency:
         said = f"{much}, delays leave an error of {delays:.2f} std and jets {jets:.2f}"
         if self.hidden:
             return f"{said}, however many derivatives: a slow or thin coordinate is hidden from the jets."
+        if self.delays_win:
+            return (
+                f"{said}: noise of {100 * self.noise:.0f} % may do it: nothing is said about hidden coordinates."
+            )
         if min(jets, delays) > KNOWN:
             return f"{said}: the record does not determine its future that far."
         return f"{said}: no coordinate is seen to be hidden from the jets."
@@ -117,6 +129,7 @@ def sufficiency(values: FloatArray) -> Sufficiency | None:
         AHEAD,
         {order: errors(jets[at, :order]) for order in ORDERS},
         {window: errors(jets[at[:, None] - _lags(window * period), 0]) for window in WINDOWS},
+        float(np.sqrt(spline.rss / max(values.size - spline.dof, 1.0)) / np.std(jets[:, 0])) if spline.weight else 0.0,
     )
 
 
