@@ -91,9 +91,7 @@ class Sufficiency:
         if self.hidden:
             return f"{said}, however many derivatives: a slow or thin coordinate is hidden from the jets."
         if self.delays_win:
-            return (
-                f"{said}: noise of {100 * self.noise:.0f} % may do it: nothing is said about hidden coordinates."
-            )
+            return f"{said}: noise of {100 * self.noise:.0f} % may do it: nothing is said about hidden coordinates."
         if min(jets, delays) > KNOWN:
             return f"{said}: the record does not determine its future that far."
         return f"{said}: no coordinate is seen to be hidden from the jets."
