@@ -26,7 +26,8 @@ QUARTERS = 4  # parts of the record; the last is held out, for the finalists the
 ROOM = 0.7  # of the held-out stretch that one validation forecast may fill
 LONGEST = 60.0  # tc of a validation forecast
 STARTS = 6  # validation forecasts
-FLOOR = 1e-4  # of std: smaller errors, and those below the noise, count as this
+FLOOR = 1e-3  # of std: smaller errors, and those below the noise, count as this
+LOST = 0.5  # of std: larger errors count as this
 SEARCH_SIZE = 1000  # training windows while settings are chosen
 FINALIST_SIZE = 2000
 FINALISTS = 3
@@ -268,8 +269,8 @@ def choose(past: Past, build: Builder, search: Search) -> Setting:
 
 
 def validate(past: Past, build: Builder, setting: Setting, size: int, part: int = QUARTERS - 1) -> float:
-    """Minus the mean log error of forecasts into a held-out quarter by a fit to those before it, against the smoothed
-    samples."""
+    """Minus the mean log of the largest error so far, of forecasts into a held-out quarter by a fit to those before it,
+    against the smoothed samples: a forecast that has lost the signal gains nothing by settling near its mean."""
     quarter = past.values.size // QUARTERS
     cut, past = part * quarter, past.head((part + 1) * quarter)
     horizon = min(round(ROOM * quarter), round(LONGEST * past.tc))
@@ -279,5 +280,5 @@ def validate(past: Past, build: Builder, setting: Setting, size: int, part: int 
         runs = build(replace(past.head(cut), size=min(past.size, size)), setting)(past.values, ends, horizon)
     except Exception:  # whatever a library raises: a candidate that cannot be fitted is out
         return -np.inf
-    error = np.clip(np.abs(np.nan_to_num(runs - truths, nan=1.0)), max(FLOOR, past.sigma), 1.0)
-    return -float(np.mean(np.log(error)))
+    error = np.maximum.accumulate(np.abs(np.nan_to_num(runs - truths, nan=LOST)), axis=1)
+    return -float(np.mean(np.log(np.clip(error, min(max(FLOOR, past.sigma), LOST), LOST))))

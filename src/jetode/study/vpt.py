@@ -74,7 +74,7 @@ def _vpt(plan: Plan, results: Results) -> Section:
 def _past_the_paper(joint: dict[str, Any] | None, cell: Cell) -> str:
     """The median of the joint fit's past-only best of 8 against the paper's best of all its sweep."""
     if joint is None:
-        return ""
+        return "–"
     if joint["past_best"] >= cell.horizon - 1e-9:
         return REACHES[0]
     return REACHES[1] if joint["past_best"] > VPT[cell.system, cell.fraction].best else "no"
@@ -150,7 +150,7 @@ def _tables(plan: Plan, data: dict[str, Any]) -> list[Table]:
 
         def shown(name: str, fitted: dict[str, Any] | None = fitted, cell: Cell = cell) -> str:
             if fitted is None:
-                return "not measured: --joint N"
+                return "not measured: --joint N" if name == "past_best" else "–"
             value = fitted[name]
             if value is None:
                 return "record decimated"
@@ -167,8 +167,8 @@ def _tables(plan: Plan, data: dict[str, Any]) -> list[Table]:
                 shown("past_median"),
                 shown("oracle_median"),
                 shown("smoothed_median"),
-                number(None if fitted is None else fitted["n_error"], 2),
-                "" if fitted is None else f"{fitted['right_terms']:.0%}",
+                "–" if fitted is None else number(fitted["n_error"], 2),
+                "–" if fitted is None else f"{fitted['right_terms']:.0%}",
             ]
         )
     return [
