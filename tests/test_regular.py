@@ -109,8 +109,31 @@ def test_misfit_where_the_crossing_conditions_fail():
     assert grown.misfit > 0.1
 
 
+CURVED = RegularClosure(
+    {(1, 0): -1.6, (0, 1): 0.3, (1, 1): 0.2},
+    {(2, 0): 1.0, (0, 1): -4.9, (1, 0): 2.8, (0, 0): -12.0},
+    {(0, 1, 0): -0.04, (0, 0, 1): -0.3, (1, 0, 1): -0.2},
+    3,
+)
+FOURTH = RegularClosure(
+    {(1, 0, 0): -2.6, (0, 0, 1): 0.3},
+    {(2, 0, 0): 1.0, (0, 1, 0): 0.5, (0, 0, 0): -0.1},
+    {(0, 0, 0, 0): 0.7, (1, 0, 0, 1): 1.3},
+    4,
+)
+
+
+@pytest.mark.parametrize("regular", [CURVED, FOURTH])
+def test_collapse_curve_of_a_bent_pole_from_the_rational_closure(regular):
+    """a and D of a D that is monic in u1, whatever its degree in u0, come back from N/D exactly."""
+    found = regularise(regular.rational()).regular
+    for name in ("a", "D"):
+        mine, theirs = getattr(found, name), getattr(regular.canonical(), name)
+        assert {e: c for e, c in mine.items() if abs(c) > 1e-9} == pytest.approx(theirs)
+
+
 @pytest.mark.parametrize(
-    ("denominator", "reason"), [({(2, 0, 0): 1.0}, "not affine"), ({(0, 0, 1): 1.0}, "highest derivative")]
+    ("denominator", "reason"), [({(1, 1, 0): 1.0}, "not monic"), ({(0, 0, 1): 1.0}, "highest derivative")]
 )
 def test_denominators_without_a_regular_form(denominator, reason):
     result = regularise(Closure({(0, 0, 0): 1.0}, denominator, 3))

@@ -208,10 +208,10 @@ def collapse_curve(jets: Jets, big_d: FloatArray, form: Form) -> tuple[Polynomia
     return library.polynomial(solution), left / total if total > 0 else 1.0
 
 
-def smooth_hidden(jets: Jets, big_d: FloatArray, target: FloatArray) -> FloatArray:
+def smooth_hidden(jets: Jets, big_d: FloatArray, target: FloatArray, stiffness: float = HIDDEN_STIFFNESS) -> FloatArray:
     """w that minimises Σ (D w − target)² + stiffness Σ (d²w/dτ²)², record by record."""
     out = np.empty_like(target)
-    weight = HIDDEN_STIFFNESS / jets.spacing**4
+    weight = stiffness / jets.spacing**4
     for piece in jets.pieces():
         n = piece.stop - piece.start
         diagonal = np.full(n, 6.0)

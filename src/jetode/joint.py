@@ -13,18 +13,23 @@ import numpy as np
 
 from jetode.annealing import Schedule, anneal
 from jetode.constraints import Constraints
+from jetode.delay import false_nearest_neighbours
 from jetode.elimination import quadratic_model
 from jetode.forms import RIDGE, is_pole_constant, regular_of
 from jetode.gaussnewton import Data, Fit, Linearisation, path_states
+from jetode.implicit import DEGREES
 from jetode.polynomials import FloatArray
 from jetode.prepare import SMALLEST_SIGMA, Loss, Prepared, Unsuitable, prepare
 from jetode.regular import RegularClosure
-from jetode.search import FREE, SEARCH_SIGMA, Candidate, Found, search
+from jetode.search import FREE, SEARCH_SIGMA, Candidate, Found, climb, propose, search
 from jetode.series import Series
 from jetode.states import Identified, StateFit, describe, estimate_path, final_q
 
 SIGMA_STEP = 30.0  # factor by which the trusted noise level falls from one polish to the next
 POLISH_ITERATIONS = 14
+ORDERS = (2, 3, 4, 5)
+FNN_SAMPLES = 3000
+DELAY = 0.5  # tc: of the false neighbours
 
 
 class Budget:
@@ -144,9 +149,60 @@ def term_margin(found: Found, best: Candidate) -> float:
     return float(min(out, default=np.inf))
 
 
+def false_neighbour_order(prepared: Prepared) -> int:
+    """The order that false neighbours of the smoothed record suggest: a guess, on which the fit decides."""
+    longest = max(prepared.jets.pieces(), key=lambda p: p.stop - p.start)
+    values = prepared.jets.u[longest, 0]
+    thin = max(1, values.size // FNN_SAMPLES)
+    delay = max(1, round(DELAY / (prepared.jets.spacing * thin)))
+    if values[::thin].size < 20 * delay:
+        return 3
+    found = false_nearest_neighbours(values[::thin], delay, max_dimension=4).dimension
+    return 3 if found is None else max(2, found)
+
+
+def identify_form(
+    records: Sequence[Series],
+    order: int | None,
+    sigma: float | None,
+    loss: Loss,
+    interrupt: Callable[[], bool],
+    say: Callable[[str], None],
+    constraints: Constraints,
+) -> tuple[Prepared, Found]:
+    """Order, form and terms: by the null space where the record is clean, else by the search.
+
+    Without an order 2 comes first where false neighbours suggest it, then 3, then 4, until one satisfies; of those
+    that do not, the third.
+    """
+    say("smoothing the record")
+    prepared = prepare(records, order or 3, sigma, loss=loss)
+    if prepared.clean and constraints == FREE:
+        for n in (order,) if order else ORDERS:
+            say(f"null space of order {n}")
+            of_order = prepared if n == (order or 3) else prepare(records, n, sigma, loss=loss)
+            found = propose(of_order, n, interrupt) if n in DEGREES else None
+            if found is not None:
+                return of_order, found
+    if order is not None:
+        return prepared, search(prepared, order, interrupt, say, constraints)
+    if false_neighbour_order(prepared) == 2:
+        planar = prepare(records, 2, sigma, loss=loss)
+        found = search(planar, 2, interrupt, say)
+        if found.satisfies():
+            return planar, found
+    found = search(prepared, 3, interrupt, say)
+    if not (found.satisfies() or interrupt()):
+        higher = prepare(records, 4, sigma, loss=loss)
+        larger = climb(higher, 4, interrupt, say, FREE, 0, 1)
+        if larger.satisfies():
+            return higher, larger
+    return prepared, found
+
+
 def fit_joint(
     records: Sequence[Series],
-    order: int = 3,
+    order: int | None = None,
     sigma: float | None = None,
     budget: Budget | None = None,
     progress: Callable[[str], None] | None = None,
@@ -160,14 +216,14 @@ def fit_joint(
     def interrupt() -> bool:
         return budget.spent
 
-    say("smoothing the record")
     try:
-        prepared = prepare(records, order, sigma, loss=loss)
+        prepared, found = identify_form(records, order, sigma, loss, interrupt, say, constraints)
     except Unsuitable as reason:
         return Refusal(str(reason))
-    found = search(prepared, order, interrupt, say, constraints)
     best = next((c for c in found.candidates if c.fit is not None and np.isfinite(c.cost)), None)
     if best is None or best.fit is None:
+        if interrupt():
+            return Refusal("The fit was stopped before its first candidate was fitted: allow it more time.")
         return Refusal("No equation of the family could be fitted to this record.")
     say("polishing coefficients and path")
     level = prepared.sigma

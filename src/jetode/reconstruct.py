@@ -73,7 +73,7 @@ def method_of(options: Mapping[str, Any]) -> str:
 
 def joint(
     record: Series | Sequence[Series],
-    order: int = 3,
+    order: int | None = None,
     sigma: float | None = None,
     max_seconds: float | None = None,
     budget: Budget | None = None,
@@ -87,7 +87,8 @@ def joint(
 ) -> Model:
     """Regular closure by the joint fit of coefficients and path (design.md §4).
 
-    ``record``: one record or several of one system, NaN where samples are missing.  ``sigma``: std of the noise
+    ``record``: one record or several of one system, NaN where samples are missing.  ``order``: 2, 3, 4 … (default:
+    found from the record; 3 where terms are required, forbidden or fixed).  ``sigma``: std of the noise
     (default: estimated, then refined).  ``max_seconds``: the fit ends by then with the best model so far;
     ``budget`` does the same with a handle to cancel it.  ``progress`` is called with each stage's name.
     ``required``, ``forbidden``: exponents by part, e.g. ``{"P": [(0, 0, 1)]}``; ``fixed``: known coefficients, e.g.
@@ -97,7 +98,8 @@ def joint(
     records = (record,) if isinstance(record, Series) else tuple(record)
     if not records or not all(isinstance(r, Series) for r in records):
         raise InputError("The 'record' parameter must be a Series or a sequence of them.")
-    check_order(order)
+    if order is not None:
+        check_order(order)
     for r in records:
         require_samples(r, FEWEST_SAMPLES, "the 'joint' method")
     if max_seconds is not None and not max_seconds > 0:
@@ -106,12 +108,14 @@ def joint(
         raise InputError(f"The 'sigma' parameter must be a number > 0. Got {sigma} instead.")
     if loss not in get_args(Loss):
         raise InputError(f"The 'loss' parameter must be one of {', '.join(get_args(Loss))}. Got {loss!r} instead.")
-    constraints = Constraints.of(int(order), required, forbidden, fixed, symmetric)
+    constrained = required or forbidden or fixed or symmetric
+    wanted = int(order) if order is not None else 3 if constrained else None
+    constraints = Constraints.of(wanted or 3, required, forbidden, fixed, symmetric)
     budget = budget or Budget(max_seconds)
     records, notes = reduce_all(records)
-    fitted = fit_joint(records, int(order), sigma, budget, progress, constraints, loss)
+    fitted = fit_joint(records, wanted, sigma, budget, progress, constraints, loss)
     if isinstance(fitted, Refusal):
-        return _no_model(records[0], int(order), fitted.reason)
+        return _no_model(records[0], wanted or 3, fitted.reason)
     if progress:
         progress("checking the model")
     evidence = gather(fitted, records, lambda: budget.spent)
@@ -120,7 +124,7 @@ def joint(
     states = np.concatenate([p.states for p in fitted.paths])
     return Model(
         method="joint",
-        order=int(order),
+        order=regular.order,
         closure=regular.rational(),
         noise_sigma=model.sigma * model.amplitude,
         record=RecordInfo.of(records[0]),
@@ -129,7 +133,7 @@ def joint(
         end_state=path.end,
         spline=SplineInfo.of(fitted.prepared.spline),
         settings={
-            "order": int(order),
+            "order": regular.order,
             "sigma": sigma,
             "max_seconds": max_seconds,
             "required": _plain(required),

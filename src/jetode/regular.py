@@ -271,7 +271,7 @@ class Regularisation:
 
 
 def regularise(closure: Closure, scales: Sequence[float] | FloatArray | None = None) -> Regularisation:
-    """Regular form of D u_{n−1}' = N where D is constant or affine in u0 … u_{n−2}.
+    """Regular form of D u_{n−1}' = N where D is constant or, in one of u0 … u_{n−2}, monic.
 
     On D = 0 a regular form demands N = D'·(u_{n−1} − a) + P₂ (u_{n−1} − a)², which is linear in ``a`` when P₂ (the
     part of P quadratic in w) vanishes there; then the rest of N must be D² P₀ + D P₁ (u_{n−1} − a) + P₂ (…)².  Both
@@ -285,9 +285,9 @@ def regularise(closure: Closure, scales: Sequence[float] | FloatArray | None = N
     if any(e[-1] for e in denominator):
         return Regularisation(None, np.inf, "the denominator contains the highest derivative")
     big_d: Polynomial = {e[:-1]: c for e, c in denominator.items()}
-    if any(sum(e) > 1 for e in big_d):
-        return Regularisation(None, np.inf, "the denominator is not affine")
-    lead = leading_monomial(big_d)
+    lead = monic_power(big_d)
+    if lead is None:
+        return Regularisation(None, np.inf, "the denominator is not monic in any coordinate")
     norm = big_d[lead]
     big_d = scale(big_d, 1.0 / norm)
     numerator = scale(numerator, 1.0 / (norm * factors[-1]))
@@ -298,7 +298,21 @@ def regularise(closure: Closure, scales: Sequence[float] | FloatArray | None = N
         return Regularisation(_unscale(scaled, factors), 0.0, "the denominator is constant")
     a = _collapse(numerator, big_d, lead, rates, n)
     regular, misfit = _match(numerator, big_d, a, rates, n)
-    return Regularisation(_unscale(regular, factors), misfit, "the denominator is affine")
+    return Regularisation(_unscale(regular, factors), misfit, "the denominator is monic")
+
+
+def monic_power(big_d: Polynomial) -> Exponents | None:
+    """The power u_k^m of D, of lowest m, that no other monomial of D reaches in u_k; all zeros for a constant D.
+    Among affine coordinates the last."""
+    if all(not any(e) for e in big_d):
+        return leading_monomial(big_d)
+    found: list[Exponents] = []
+    for k in range(len(next(iter(big_d)))):
+        m = max(e[k] for e in big_d)
+        tops = [e for e in big_d if m and e[k] == m]
+        if len(tops) == 1 and sum(tops[0]) == m:
+            found.append(tops[0])
+    return min(found, key=lambda e: (sum(e), e), default=None)
 
 
 def _unscale(regular: RegularClosure, factors: Sequence[float]) -> RegularClosure:
@@ -324,14 +338,19 @@ def _flow(polynomial: Polynomial, rates: Sequence[float], n: int) -> Polynomial:
 
 
 def _on_pole(polynomial: Polynomial, big_d: Polynomial, lead: Exponents, n: int) -> Polynomial:
-    """Substitute D = 0, i.e. the leading coordinate by the affine function of the others."""
-    variable = lead.index(1)
+    """The remainder modulo D: u_k^m is replaced by −(D − u_k^m) until no power ≥ m of u_k is left."""
+    (variable,) = np.flatnonzero(lead)
+    m = lead[variable]
     substitute = embed(scale({e: c for e, c in big_d.items() if e != lead}, -1.0), n)
-    out: Polynomial = {}
-    for e, c in polynomial.items():
-        monomial: Polynomial = {(*e[:variable], 0, *e[variable + 1 :]): c}
-        out = add(out, multiply(monomial, power(substitute, e[variable], n)))
-    return out
+    rest = dict(polynomial)
+    while high := [e for e in rest if e[variable] >= m]:
+        out: Polynomial = {e: c for e, c in rest.items() if e[variable] < m}
+        for e in high:
+            left = e[variable] % m
+            monomial: Polynomial = {(*e[:variable], left, *e[variable + 1 :]): rest[e]}
+            out = add(out, multiply(monomial, power(substitute, e[variable] // m, n)))
+        rest = out
+    return rest
 
 
 def _solve_polynomials(columns: list[Polynomial], target: Polynomial) -> tuple[FloatArray, float]:
@@ -350,14 +369,15 @@ def _solve_polynomials(columns: list[Polynomial], target: Polynomial) -> tuple[F
 
 
 def _collapse(numerator: Polynomial, big_d: Polynomial, lead: Exponents, rates: Sequence[float], n: int) -> Polynomial:
-    """``a`` on the pole from N|_{D=0} = D'|_{D=0} (u_{n−1} − a), fitted over polynomials free of the lead."""
+    """``a`` modulo D from N = D' (u_{n−1} − a) modulo D, fitted over polynomials not divisible by the lead."""
     degree = max(sum(e) for e in numerator)
-    others = [i for i in range(n - 1) if i != lead.index(1)]
-    candidates = [e[: n - 1] for e in total_degree_exponents(n, max(degree - 1, 1), others)]
+    (variable,) = np.flatnonzero(lead)
+    every = total_degree_exponents(n, max(degree - 1, 1), range(n - 1))
+    candidates = [e[: n - 1] for e in every if e[variable] < lead[variable]]
     top: Polynomial = {(0,) * (n - 1) + (1,): 1.0}
     slope = _on_pole(_flow(big_d, rates, n), big_d, lead, n)
     target = add(_on_pole(numerator, big_d, lead, n), scale(multiply(slope, top), -1.0))
-    columns = [scale(multiply(slope, embed({e: 1.0}, n)), -1.0) for e in candidates]
+    columns = [scale(_on_pole(multiply(slope, embed({e: 1.0}, n)), big_d, lead, n), -1.0) for e in candidates]
     solution, _ = _solve_polynomials(columns, target)
     return Library(tuple(candidates), n - 1).polynomial(solution)
 

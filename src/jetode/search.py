@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from jetode.adequacy import score_test
 from jetode.annealing import Schedule, anneal, rescale_hidden
 from jetode.constraints import Constraints
 from jetode.elimination import eliminate
@@ -25,7 +26,9 @@ from jetode.forms import (
     smooth_hidden,
     start_form,
 )
+from jetode.gauges import cancels, sparsest
 from jetode.gaussnewton import Data, Fit, path_states
+from jetode.implicit import fit_proposal, proposals
 from jetode.polynomials import FloatArray, Polynomial, evaluate
 from jetode.prepare import STEP, Prepared
 from jetode.regular import RegularClosure
@@ -39,6 +42,7 @@ SCREEN = Schedule((1.0, 0.3, 0.1, 0.04, 0.015), 3)
 RESCREEN = Schedule((0.03, 0.015, 0.008, 0.004), 4)
 PATIENT = Schedule(tuple(float(q) for q in np.geomspace(1.0, 1e-3, 14)), 8)  # without a pole there is no scan
 COOL = Schedule((0.3, 0.1, 0.05, 0.025, 0.012, 0.006, 0.003, 0.001), 4)
+TRANSFER = Schedule((*COOL.levels, 1e-4), 8)
 COLD_START = 3  # level of COOL at which a path that screening has covered in full begins
 REHEATS = (
     Schedule(tuple(float(q) for q in np.geomspace(0.3, 1e-3, 10)), 8),
@@ -51,12 +55,14 @@ HOPELESS = 1.3  # times the best cost so far: a candidate without a pole is give
 SELECT_REACH = 10.0  # and after cooling, before elimination
 SEARCH_STEP = 0.1  # tc: the search integrates coarsely where the noise hides it
 COARSE_SIGMA = 0.03
+PROPOSED = 3  # null vectors of a clean record that are fitted
 POLES = 11  # candidate poles along u0
 TILTED_POLES = 7  # and along each tilted direction
 TILTS = (30.0, 60.0, 90.0, 120.0, 150.0)  # degrees, of D's gradient from u0 to u1
 CURVED_HOLD = 3.0  # precision with which a curved D is held: it has to find its shape first
 FEW_TERMS = 10
 SATISFYING = 1.035  # cost per sample
+MAX_SCORE = 3.0  # of the score test
 SEARCH_SIGMA = 0.01  # of std: the search never trusts the samples more than this (integrator, loose start)
 GROSS = 4.0  # cost per sample from which no term is worth eliminating
 SUSPICIOUS = 1.04  # cost per sample above which a fit is reheated
@@ -91,11 +97,21 @@ class Found:
     price: float
 
     def satisfies(self) -> bool:
-        """Whether the best fits as well as the noise allows, with few enough terms not to imitate another form."""
+        """Whether the best fits as well as the noise allows, with few enough terms not to imitate another form, and
+        no need of terms beyond its own."""
         if not self.candidates or self.candidates[0].fit is None:
             return False
         best = self.candidates[0].fit
-        return int(best.terms.free.sum()) <= FEW_TERMS and best.cost < SATISFYING * self.data.n_samples
+        if int(best.terms.free.sum()) > FEW_TERMS or best.cost >= SATISFYING * self.data.n_samples:
+            return False
+        return not self.score() > MAX_SCORE
+
+    def score(self) -> float:
+        """The score test of the best candidate in its canonical gauge."""
+        best = self.candidates[0]
+        best = best if best.form.has_pole else regauge(best) or best
+        assert best.fit is not None
+        return score_test(self.data, best.form, best.fit)
 
 
 FREE = Constraints()
@@ -203,10 +219,12 @@ def carry(
         out.append(replace(candidate, fit=anneal(data, held, start, Schedule(levels, COOL.iterations), interrupt)))
     ceiling = HOPELESS * max(min((c.cost for c in out), default=np.inf), float(data.n_samples))
     for candidate in plain:
-        start_jets = prepared.jets.head(data.y.size)
-        begun = start_form(start_jets, candidate.form, candidate.denominator)
-        fit = anneal(data, begun.terms, begun.states[data.layout.first], PATIENT, interrupt, ceiling=ceiling)
-        out.append(replace(candidate, fit=fit))
+        begun = start_form(prepared.jets.head(data.y.size), candidate.form, candidate.denominator)
+        for schedule in (COOL, PATIENT):
+            fit = anneal(data, begun.terms, begun.states[data.layout.first], schedule, interrupt, ceiling=ceiling)
+            out.append(replace(candidate, fit=fit))
+            if fit.cost <= SUSPICIOUS * data.n_samples:
+                break
     out = _distinct(sorted((c for c in out if np.isfinite(c.cost)), key=lambda c: c.cost))
     reach = out[0].cost + SELECT_REACH * price if out else 0.0
     return [c for c in out if c.cost <= reach]
@@ -222,11 +240,29 @@ def select_terms(data: Data, candidate: Candidate, price: float, interrupt: Inte
         return replace(candidate, fit=fit, bic=fit.cost + price * float(fit.terms.free.sum()))
     selection = eliminate(data, fit.terms, fit, candidate.form.protected(fit.terms), price, interrupt)
     chosen = replace(candidate, fit=selection.fit, bic=selection.bic)
+    if not candidate.form.has_pole:
+        return sparser(data, replace(candidate, fit=fit), chosen, price, interrupt)
     other = regauge(chosen)
     if other is None or other.fit is None or interrupt():
         return chosen
     again = eliminate(data, other.fit.terms, other.fit, other.form.protected(other.fit.terms), price, interrupt)
     return replace(other, fit=again.fit, bic=again.bic) if again.bic <= selection.bic else chosen
+
+
+def sparser(data: Data, dense: Candidate, chosen: Candidate, price: float, interrupt: Interrupt) -> Candidate:
+    """A closure without a pole in the gauge with fewer terms, where one with a linear ``a`` has fewer."""
+    assert dense.fit is not None and chosen.fit is not None
+    if dense.form.required or dense.form.fixed or interrupt():
+        return chosen
+    moved = sparsest(data, dense.form, dense.fit, price)
+    if moved is None:
+        return chosen
+    form, fit = moved
+    again = eliminate(data, fit.terms, fit, form.protected(fit.terms), price, interrupt)
+    fewer = again.fit.terms.free.sum() < chosen.fit.terms.free.sum()
+    if again.bic < chosen.bic and fewer and not cancels(regular_of(again.fit.terms)):
+        return replace(dense, form=form, fit=again.fit, bic=again.bic)
+    return chosen
 
 
 def regauge(candidate: Candidate) -> Candidate | None:
@@ -279,8 +315,37 @@ def search(
         other = prepared.without_head(round(offset / prepared.jets.spacing))
         second = climb(other, order, interrupt, progress, constraints, 0, 1)
         if second.satisfies():
-            return second
+            again = [transfer(prepared, first.data, second.candidates[0], first.price, interrupt)]
+            first = replace(first, candidates=tuple(_different(sorted([*again, *first.candidates], key=by_bic))))
+            if first.satisfies():
+                return first
     return climb(prepared, order, interrupt, progress, constraints, 1, None, first.candidates)
+
+
+def propose(prepared: Prepared, order: int, interrupt: Interrupt) -> Found | None:
+    """For a clean record: the closure that the null space singles out, where it has a regular form and follows."""
+    ranked = sorted(proposals(prepared, order), key=lambda p: -p.gap)[:PROPOSED]
+    price = term_price(prepared.n_samples, len(affine_pole(order, 0, (), 2, 2).big_p) + 3)
+    for proposal in ranked:
+        fitted = fit_proposal(prepared, proposal, price, interrupt)
+        if fitted is not None:
+            form, selection, data = fitted
+            candidate = Candidate(form, regular_of(selection.fit.terms).D, fit=selection.fit, bic=selection.bic)
+            return Found((candidate,), data, price)
+    return None
+
+
+def by_bic(candidate: Candidate) -> float:
+    """Sorting key."""
+    return candidate.bic
+
+
+def transfer(prepared: Prepared, data: Data, candidate: Candidate, price: float, interrupt: Interrupt) -> Candidate:
+    """A candidate found on another stretch, its terms fitted to this one."""
+    assert candidate.fit is not None
+    terms = candidate.fit.terms
+    fit = anneal(data, terms, states_for(prepared, regular_of(terms), data), TRANSFER, interrupt)
+    return replace(candidate, fit=fit, bic=fit.cost + price * float(terms.free.sum()))
 
 
 def climb(
@@ -317,7 +382,7 @@ def climb(
             chosen.append(select_terms(data, candidate, price, interrupt))
             if interrupt():
                 break
-        found = Found(tuple(_different(sorted(chosen, key=lambda c: c.bic))), data, price)
+        found = Found(tuple(_different(sorted(chosen, key=by_bic))), data, price)
     return found
 
 

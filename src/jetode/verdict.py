@@ -47,6 +47,7 @@ MIN_MARGIN = 2.0
 MIN_RIVAL = 10.0
 MIN_OSCILLATIONS = 5.0
 MAX_TERMS = 10  # coefficients: with more, a polynomial imitates what it cannot state
+EXACT = 1e-6  # of std: a residual that no imitation leaves, however many its coefficients
 MIN_SKILL = 0.25
 MAX_COLOUR = 0.1
 
@@ -395,7 +396,7 @@ def _first_failure(e: Evidence, clean: bool) -> Verdict | None:
         return Verdict(
             False, f"Forecasts fail within {e.skill:.2g} oscillations on a held-out stretch.", unfit_advice(e)
         )
-    if e.terms > MAX_TERMS:
+    if e.terms > MAX_TERMS and not (clean and e.residual < EXACT):
         return Verdict(
             False,
             f"The equation needs {e.terms} coefficients: it forecasts {e.skill:.2g} held-out oscillations, but "

@@ -1,0 +1,56 @@
+"""Does a fit need terms beyond its own (score, or Lagrange-multiplier, test)?
+
+At a fitted point the quadratic model of the cost in a larger library predicts by how much all absent terms together
+would lower it.  For a closure that states the dynamics this is χ² distributed with as many degrees of freedom as
+there are absent terms; one that imitates them leaves more.  χ² of the residuals is far less sensitive: it is spread
+over every sample.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from jetode.elimination import quadratic_model
+from jetode.forms import Form, hidden_library, regular_of
+from jetode.gaussnewton import Data, Fit
+from jetode.polynomials import total_degree_exponents
+
+LARGER_DEGREE = 3  # of the library that is tried, or one more than the fit's own
+
+
+def larger_form(form: Form, degree: int) -> Form:
+    """The form with every monomial of P up to ``degree`` (linear in w) and, with a pole, of a reduced modulo D."""
+    n = form.order
+    big_p = tuple(dict.fromkeys((*form.big_p, *hidden_library(n, degree))))
+    if not form.has_pole:
+        return replace(form, big_p=big_p)
+    rest = [i for i in range(n - 1) if not form.lead[i]]
+    a = tuple(dict.fromkeys((*form.a, *total_degree_exponents(n - 1, degree, rest))))
+    return replace(form, a=a, big_p=big_p)
+
+
+def score_test(data: Data, form: Form, fit: Fit) -> float:
+    """(predicted fall of the cost − k)/√(2k) for the k absent terms of a larger library: about normal for a right
+    closure; NaN where the expansion is not finite.  The form has to be in the canonical gauge."""
+    own = max((sum(e) for row, e in zip(fit.terms.rows, fit.terms.exponents, strict=True) if row == form.order - 1),
+              default=0)  # fmt: skip
+    larger = larger_form(form, max(LARGER_DEGREE, own + 1))
+    full = larger.terms(regular_of(fit.terms))
+    place = {(int(r), e): i for i, (r, e) in enumerate(zip(fit.terms.rows, fit.terms.exponents, strict=True))}
+    keys = [(int(r), e) for r, e in zip(full.rows, full.exponents, strict=True)]
+    present = np.array([k in place for k in keys])
+    order = [place[k] for k in keys if k in place]
+    terms = fit.terms
+    sorted_terms = replace(
+        terms,
+        rows=terms.rows[order],
+        exponents=tuple(terms.exponents[i] for i in order),
+        coefficients=terms.coefficients[order],
+    )
+    model = quadratic_model(data, full, replace(fit, terms=sorted_terms), present)
+    absent = int(np.count_nonzero(~present[full.free]))
+    if model is None or absent == 0:
+        return float("nan")
+    return (model.restricted_cost(present[full.free]) - absent) / float(np.sqrt(2.0 * absent))

@@ -1,0 +1,43 @@
+"""The score test: silent for a right closure, loud for one that lacks a term."""
+
+import numpy as np
+import pytest
+
+import jetode
+from jetode.adequacy import score_test
+from jetode.annealing import Schedule, anneal
+from jetode.forms import Form
+from jetode.prepare import prepare
+from jetode.regular import RegularClosure
+from jetode.search import states_for
+from jetode.systems import systems
+
+FULL = {(1, 0, 0): -1.0, (0, 2, 0): 1.0, (0, 0, 1): -2.017}
+
+
+def fitted(seed, terms):
+    """The jerk system's fit with given terms of P, and its problem."""
+    clean = systems["sprott_jerk"].simulate(400.0, dt=0.1, transient=100.0, initial=(0.0, 0.0, 1.0)).observe("x")
+    noisy = clean.with_values(jetode.add_noise(clean.values, 0.1, np.random.default_rng(seed)))
+    prepared = prepare([noisy], 3)
+    data = prepared.data(prepared.sigma)
+    regular = RegularClosure({}, {(0, 0): 1.0}, {e: FULL[e] for e in terms}, 3).in_units(
+        1 / prepared.amplitude, 1 / prepared.time
+    )
+    form = Form(3, (0, 0), (), (), tuple(terms))
+    start = states_for(prepared, regular, data)
+    fit = anneal(data, form.terms(regular), start, Schedule((0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4), 12))
+    return data, form, fit
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_right_closure_needs_nothing(seed):
+    """χ² with k degrees of freedom, in standard deviations: three of four lie below 1, all below 4."""
+    data, form, fit = fitted(seed, tuple(FULL))
+    assert fit.cost < 1.1 * data.n_samples
+    assert score_test(data, form, fit) < 3.0
+
+
+def test_missing_term_is_missed():
+    data, form, fit = fitted(0, ((1, 0, 0), (0, 0, 1)))
+    assert not score_test(data, form, fit) < 10.0
