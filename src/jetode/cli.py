@@ -109,7 +109,7 @@ def diagnose(
     """Is this channel suitable? Noise, delay, dimension, sampling, drift, determinism, pole.
 
     \b
-    Examples:
+    Example:
       jetode simulate rossler --noise 0.05 --out r.csv && jetode diagnose r.csv
       jetode diagnose r.csv --pole --figure pole.png
     """

@@ -52,7 +52,7 @@ def paper(
     """Repeat the paper's study: all tables and figures, with the joint fit beside them.
 
     \b
-    Examples:
+    Example:
       jetode paper --quick --out OUT
       jetode paper --out OUT --joint 100 --other-noise 100 --transfer 100
       jetode paper --out OUT --joint 100 --resume
