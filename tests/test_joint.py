@@ -198,3 +198,12 @@ def test_clean_lorenz():
     run = model.forecast(10.0, samples=20)
     assert jetode.valid_prediction_time(run.values, truth[6000:7001], 0.01) == 10.0
     assert np.all(run.upper[:200] - run.lower[:200] < 1e-4)
+
+
+def test_effort_of_a_search_is_bounded():
+    """The bound counts iterations, not seconds, and the user's own limit still ends the search at once."""
+    from jetode.joint import Effort
+
+    effort = Effort(lambda: False, most=3)
+    assert [effort() for _ in range(5)] == [False, False, False, True, True]
+    assert Effort(lambda: True, most=3)()
