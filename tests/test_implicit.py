@@ -59,3 +59,14 @@ def test_lorenz_z_needs_order_four():
 def test_substantial_terms_are_judged_by_their_size_on_the_record():
     points = np.array([[10.0], [-10.0]])
     assert substantial({(0,): 1.0, (2,): 0.02, (1,): 1e-6}, points, 1e-3) == {(0,): 1.0, (2,): 0.02}
+
+
+def test_rossler_z_has_a_rational_closure_and_no_regular_form():
+    """D = u0²: the equation that the null space finds is taken as it is, and forecasts."""
+    trajectory = systems["rossler"].simulate(140.0, dt=0.02, transient=50.0)
+    record = trajectory.observe("z")
+    model = jetode.reconstruct(record.slice(0, 6001))
+    assert model.order == 3 and model.verdict.trusted
+    assert set(model.closure.denominator) >= {(2, 0, 0)}
+    ahead = model.forecast(15.0).values
+    assert ahead == pytest.approx(record.values[6000 : 6000 + ahead.size], abs=0.05 * record.std)

@@ -49,11 +49,13 @@ NEGLIGIBLE_A, NEGLIGIBLE_D, NEGLIGIBLE_P = 1e-3, 1e-6, 1e-9  # of the largest te
 
 @dataclass(frozen=True, eq=False)
 class Proposal:
-    """A rational closure (dimensionless), the gap of its null space, and the degrees (d_D, d_N) of its library."""
+    """A rational closure (dimensionless), the gap of its null space, the degrees (d_D, d_N) of its library, and the
+    half-width of its test functions in samples."""
 
     closure: Closure
     gap: float
     degrees: tuple[int, int]
+    half_width: int
 
 
 def clean_jets(prepared: Prepared, order: int) -> Jets:
@@ -100,7 +102,7 @@ def proposals(prepared: Prepared, order: int) -> Iterator[Proposal]:
                 system.denominator.polynomial(space.denominator),
                 order,
             )
-            yield Proposal(closure, gap, (d_degree, n_degree))
+            yield Proposal(closure, gap, (d_degree, n_degree), test.half_width)
 
 
 def _without(system: ClosureSystem, monomial: tuple[int, ...]) -> ClosureSystem:

@@ -17,7 +17,7 @@ from jetode.delay import false_nearest_neighbours
 from jetode.elimination import quadratic_model
 from jetode.forms import RIDGE, is_pole_constant, regular_of
 from jetode.gaussnewton import Data, Fit, Linearisation, path_states
-from jetode.implicit import DEGREES
+from jetode.implicit import DEGREES, Proposal
 from jetode.polynomials import FloatArray
 from jetode.prepare import SMALLEST_SIGMA, Loss, Prepared, Unsuitable, prepare
 from jetode.regular import RegularClosure
@@ -184,21 +184,26 @@ def identify_form(
     interrupt: Callable[[], bool],
     say: Callable[[str], None],
     constraints: Constraints,
-) -> tuple[Prepared, Found]:
+    null_space: bool,
+) -> tuple[Prepared, Found] | Proposal:
     """Order, form and terms: by the null space where the record is clean, else by the search.
+
+    A clean record's closure that has no regular form comes back as the rational proposal.
 
     Without an order 2 comes first where false neighbours suggest it, then 3, then 4, until one satisfies; of those
     that do not, the third.
     """
     say("smoothing the record")
     prepared = prepare(records, order or 3, sigma, loss=loss)
-    if prepared.clean and constraints == FREE:
+    if null_space and prepared.clean and constraints == FREE:
         for n in (order,) if order else ORDERS:
             say(f"null space of order {n}")
             of_order = prepared if n == (order or 3) else prepare(records, n, sigma, loss=loss)
-            found = propose(of_order, n, interrupt) if n in DEGREES else None
-            if found is not None:
-                return of_order, found
+            proposed = propose(of_order, n, interrupt) if n in DEGREES else None
+            if isinstance(proposed, Proposal):
+                return proposed
+            if proposed is not None:
+                return of_order, proposed
     if order is not None:
         return prepared, search(prepared, order, interrupt, say, constraints)
     if false_neighbour_order(prepared) == 2:
@@ -223,8 +228,10 @@ def fit_joint(
     progress: Callable[[str], None] | None = None,
     constraints: Constraints = FREE,
     loss: Loss = "auto",
-) -> JointFit | Refusal:
-    """The whole fit, or why no candidate could be fitted at all."""
+    null_space: bool = True,
+) -> JointFit | Refusal | Proposal:
+    """The whole fit, or why no candidate could be fitted at all; with ``null_space`` the rational closure of a clean
+    record that has one but no regular form."""
     budget = budget or Budget()
     say = progress or (lambda _: None)
 
@@ -232,9 +239,12 @@ def fit_joint(
         return budget.spent
 
     try:
-        prepared, found = identify_form(records, order, sigma, loss, Effort(interrupt), say, constraints)
+        formed = identify_form(records, order, sigma, loss, Effort(interrupt), say, constraints, null_space)
     except Unsuitable as reason:
         return Refusal(str(reason))
+    if isinstance(formed, Proposal):
+        return formed
+    prepared, found = formed
     best = next((c for c in found.candidates if c.fit is not None and np.isfinite(c.cost)), None)
     if best is None or best.fit is None:
         if interrupt():

@@ -30,6 +30,7 @@ from jetode.identify import (
     embed,
     identify,
 )
+from jetode.implicit import EXPONENT, SPLINE_DEGREE, WINDOWS, Proposal
 from jetode.joint import Budget, Refusal, fit_joint
 from jetode.model import Model, RecordInfo, SplineInfo, Verdict
 from jetode.polynomials import Exponents, FloatArray
@@ -114,8 +115,15 @@ def joint(
     budget = budget or Budget(max_seconds)
     records, notes = reduce_all(records)
     fitted = fit_joint(records, wanted, sigma, budget, progress, constraints, loss)
-    if isinstance(fitted, Refusal):
-        return _no_model(records[0], wanted or 3, fitted.reason)
+    if isinstance(fitted, Proposal):
+        whole = len(records) == 1 and not records[0].has_gaps
+        rational = _rational_model(records[0], fitted) if whole else None
+        if rational is not None and rational.verdict.trusted:
+            return rational
+        fitted = fit_joint(records, wanted, sigma, budget, progress, constraints, loss, null_space=False)
+    if isinstance(fitted, Refusal | Proposal):
+        reason = fitted.reason if isinstance(fitted, Refusal) else "No equation of the family could be fitted."
+        return _no_model(records[0], wanted or 3, reason)
     if progress:
         progress("checking the model")
     evidence = gather(fitted, records, lambda: budget.spent)
@@ -179,6 +187,23 @@ def _plain(terms: Mapping[str, Any] | None) -> dict[str, Any]:
         part: [[list(e), v] for e, v in given.items()] if isinstance(given, Mapping) else [list(e) for e in given]
         for part, given in (terms or {}).items()
     }
+
+
+def _rational_model(record: Series, proposal: Proposal) -> Model:
+    """The paper's model of a clean record, in the library its null space chose."""
+    order, (d_degree, n_degree) = proposal.closure.order, proposal.degrees
+    used = [i for i in range(order) if any(e[i] for e in proposal.closure.denominator)]
+    return paper(
+        record,
+        order=order,
+        denominator_degree=d_degree,
+        numerator_degree=n_degree,
+        spline_degree=SPLINE_DEGREE,
+        windows=WINDOWS,
+        half_width=proposal.half_width,
+        exponent=EXPONENT,
+        denominator_variables=used or (0,),
+    )
 
 
 def _no_model(record: Series, order: int, reason: str) -> Model:

@@ -28,7 +28,7 @@ from jetode.forms import (
 )
 from jetode.gauges import cancels, sparsest
 from jetode.gaussnewton import Data, Fit, path_states
-from jetode.implicit import fit_proposal, proposals
+from jetode.implicit import Proposal, fit_proposal, proposals
 from jetode.polynomials import FloatArray, Polynomial, evaluate
 from jetode.prepare import STEP, Prepared
 from jetode.regular import RegularClosure
@@ -55,6 +55,7 @@ HOPELESS = 1.3  # times the best cost so far: a candidate without a pole is give
 SELECT_REACH = 10.0  # and after cooling, before elimination
 SEARCH_STEP = 0.1  # tc: the search integrates coarsely where the noise hides it
 COARSE_SIGMA = 0.03
+CERTAIN_GAP = 1e4  # of the null space: a rational closure without a regular form is taken from here on
 PROPOSED = 3  # null vectors of a clean record that are fitted
 POLES = 11  # candidate poles along u0
 TILTED_POLES = 7  # and along each tilted direction
@@ -322,8 +323,9 @@ def search(
     return climb(prepared, order, interrupt, progress, constraints, 1, None, first.candidates)
 
 
-def propose(prepared: Prepared, order: int, interrupt: Interrupt) -> Found | None:
-    """For a clean record: the closure that the null space singles out, where it has a regular form and follows."""
+def propose(prepared: Prepared, order: int, interrupt: Interrupt) -> Found | Proposal | None:
+    """For a clean record: the closure that the null space singles out, fitted where it has a regular form that follows
+    the record; the rational proposal itself where it has none but its gap leaves no doubt."""
     ranked = sorted(proposals(prepared, order), key=lambda p: -p.gap)[:PROPOSED]
     price = term_price(prepared.n_samples, len(affine_pole(order, 0, (), 2, 2).big_p) + 3)
     for proposal in ranked:
@@ -332,7 +334,7 @@ def propose(prepared: Prepared, order: int, interrupt: Interrupt) -> Found | Non
             form, selection, data = fitted
             candidate = Candidate(form, regular_of(selection.fit.terms).D, fit=selection.fit, bic=selection.bic)
             return Found((candidate,), data, price)
-    return None
+    return ranked[0] if ranked and ranked[0].gap > CERTAIN_GAP else None
 
 
 def by_bic(candidate: Candidate) -> float:
