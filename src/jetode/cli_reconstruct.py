@@ -47,7 +47,7 @@ STOPPABLE = ("eliminating", "polishing", "checking")
 @column_options
 @click.option("--resample", type=float, metavar="DT", help="Resample unequal times to steps of DT (never unasked).")
 @click.option("--method", help="joint, or paper for the paper's workflow (default: joint, paper if a degree is given).")
-@click.option("--order", type=int, help="Number of coordinates (default: 3).")
+@click.option("--order", type=int, help="Number of coordinates (default: found; 3 for the paper's method).")
 @click.option("--sigma", type=float, help="Std of the measurement noise, where it is known (default: estimated).")
 @click.option("--max-seconds", type=float, help="End by then with the best model so far.")
 @click.option("--denominator-degree", type=int, help="Degree of D, for the paper's method (default: chosen).")
