@@ -49,6 +49,12 @@ def test_good_evidence_is_trusted():
     assert verdict.trusted and "held-out" in verdict.reason
 
 
+def test_a_clean_record_may_need_many_terms():
+    """What 14 coefficients leave 1e-9 of is stated, not imitated; at 1e-4 it may be imitated."""
+    assert judge(replace(GOOD, terms=14, residual=1e-9), clean=True).trusted
+    assert not judge(replace(GOOD, terms=14, residual=1e-4), clean=True).trusted
+
+
 @pytest.mark.parametrize(
     ("change", "word"),
     [
@@ -66,6 +72,7 @@ def test_good_evidence_is_trusted():
         ({"skill": 0.1}, "Forecasts fail"),
         ({"skill": np.nan}, "Forecasts fail"),
         ({"terms": 14}, "14 coefficients"),
+        ({"score": 5.0}, "Terms beyond its own"),
         ({"rival": 3.0}, "Another form"),
         ({"margin": 0.5}, "One term"),
     ],

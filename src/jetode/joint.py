@@ -84,7 +84,8 @@ class JointFit:
     """What the joint fit found, in all the detail the model and its verdict need.
 
     ``chi2`` is the cost per sample at the noise level estimated *before* the fit; ``margin`` the smallest change of
-    BIC over adding or removing one term; ``noise_ratio`` the refined noise over the estimated one.
+    BIC over adding or removing one term; ``score`` the score test of :mod:`jetode.adequacy`; ``noise_ratio`` the
+    refined noise over the estimated one.
     """
 
     identified: Identified
@@ -96,6 +97,7 @@ class JointFit:
     chi2: float
     noise_ratio: float
     margin: float
+    score: float
     complete: bool
 
 
@@ -290,5 +292,6 @@ def fit_joint(
         chi2,
         level / prepared.sigma,
         term_margin(found, best),
+        found.score(),
         not budget.spent,
     )

@@ -25,7 +25,7 @@ from jetode.oscillations import count_oscillations, mean_drift
 from jetode.polynomials import FloatArray
 from jetode.prepare import FEWEST_SAMPLES, Unsuitable, prepare, stretches
 from jetode.score import valid_prediction_time
-from jetode.search import states_for
+from jetode.search import MAX_SCORE, states_for
 from jetode.series import Series
 from jetode.states import Identified, estimate_path, final_q, past_state
 from jetode.sufficiency import Sufficiency, sufficiency
@@ -72,8 +72,10 @@ class Evidence:
     ``residual``: rms residual in std; ``margin``, ``rival``: smallest rise of BIC over
     a change of one term, and over another form; ``oscillations``: how many the record holds; ``drift``: of its mean
     between halves (in std); ``lyapunov``: largest exponent in 1/time unit of the record;
-    ``terms``: free coefficients; ``sampling``: samples per oscillation (2π tc); ``drift_z``: drift in its standard
-    errors; ``spectrum_distance``: share of power at other frequencies in the long rollout than in the record;
+    ``score``: gain of all absent terms of a larger library over chance, in its
+    standard deviations; ``terms``: free coefficients; ``sampling``: samples per oscillation (2π tc); ``drift_z``: drift
+    in its standard errors; ``spectrum_distance``: share of power at other frequencies in the long rollout than in the
+    record;
     ``exponents``: Lyapunov spectrum with ``exponent_errors``, ``dimension``: that of Kaplan and Yorke;
     ``sufficiency``: jets against delays, tested where the model is refused.
     """
@@ -99,6 +101,7 @@ class Evidence:
     sampling: float = inf
     drift_z: float = 0.0
     spectrum_distance: float = nan
+    score: float = nan
     exponents: tuple[float, ...] = ()
     exponent_errors: tuple[float, ...] = ()
     dimension: float = nan
@@ -261,6 +264,7 @@ def gather(joint: JointFit, records: Sequence[Series], interrupt: Callable[[], b
         terms=int(model.terms.free.sum()),
         complete=joint.complete and not interrupt(),
         sampling=2.0 * pi / spacing,
+        score=joint.score,
         drift_z=drift / drift_error if drift_error > 0 else 0.0,
         spectrum_distance=spectrum_distance(present[:, 0], rollout.values, spacing, 0.05) if enough else nan,
         exponents=exponents,
@@ -402,6 +406,13 @@ def _first_failure(e: Evidence, clean: bool) -> Verdict | None:
             f"The equation needs {e.terms} coefficients: it forecasts {e.skill:.2g} held-out oscillations, but "
             "approximates the dynamics rather than stating them.",
             "Use it to forecast only; for an equation, try another channel of the same system or order 4.",
+        )
+    if not clean and e.score > MAX_SCORE:
+        return Verdict(
+            False,
+            f"Terms beyond its own would improve the equation ({e.score:.1f} standard deviations more than chance): it "
+            f"forecasts {e.skill:.2g} held-out oscillations, but approximates the dynamics rather than stating them.",
+            undecided_advice(e),
         )
     if e.rival < MIN_RIVAL:
         return Verdict(
