@@ -96,3 +96,10 @@ def test_damaged_files_are_refused(tmp_path, text):
 
 def test_a_model_can_be_extended():
     assert replace(oscillator(), diagnostics={"note": 1}).summary()["diagnostics"] == {"note": 1}
+
+
+def test_the_package_can_be_sent_to_a_worker_process():
+    """joblib pickles the modules that a script's functions use."""
+    import pickle
+
+    assert pickle.loads(pickle.dumps(jetode)) is jetode

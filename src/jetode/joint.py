@@ -28,7 +28,7 @@ from jetode.states import Identified, StateFit, describe, estimate_path, final_q
 SIGMA_STEP = 30.0  # factor by which the trusted noise level falls from one polish to the next
 POLISH_ITERATIONS = 14
 ORDERS = (2, 3, 4, 5)
-MOST_ITERATIONS = 6000  # of the search: ten times what Lorenz at 15 % needs, about 75 s for 6,001 samples
+MOST_ITERATIONS = 4500  # of the search: eight times what Lorenz at 15 % needs, about 60 s for 6,001 samples
 FNN_SAMPLES = 3000
 DELAY = 0.5  # tc: of the false neighbours
 
