@@ -178,10 +178,12 @@ def test_advice_where_nothing_could_be_fitted(period, samples, word):
 @pytest.mark.parametrize("name", list(ODD))
 def test_odd_records_get_an_honest_verdict(name):
     model = fit_in_time(ODD[name])
-    if model.verdict.trusted:  # only a sine can be right: u0' = −ω² … of it is an equation of the family
-        assert name == "noisy sine"
-        t = np.arange(201) * 0.01
-        assert model.forecast(2.0, samples=0).values == pytest.approx(np.sin(2 * np.pi * (60.0 + t)), abs=0.2)
+    if model.verdict.trusted:  # only sines can be right: one is an equation of order 2, two without noise of order 4
+        assert name in ("noisy sine", "torus")
+        t = TIME[-1] + np.arange(201) * 0.01
+        truth = {"noisy sine": np.sin(2 * np.pi * t), "torus": torus(t)}[name]
+        assert model.forecast(2.0, samples=0).values == pytest.approx(truth, abs=0.2)
+        assert name != "torus" or (model.order == 4 and sum(max(model.regular.P, key=sum)) == 1)
 
 
 @pytest.mark.slow

@@ -37,6 +37,7 @@ DEGREES: dict[int, tuple[tuple[int, int], ...]] = {  # order: (degree of D, degr
     4: ((0, 2), (0, 3), (1, 3), (2, 4), (3, 6)),
     5: ((0, 2), (1, 3), (2, 4)),
 }
+LINEAR = ((0, 1),)  # tried for every order before anything else: sines have many equations, this is the simplest
 LEVEL = 1e-3  # of std: what the fit of a proposal has to reach
 STIFFNESS = 3e-10  # of the hidden coordinate, which a clean record gives without smoothing
 FIRST = Schedule((1e-1, 1e-2, 1e-3, 1e-4, 1e-5), 12)
@@ -67,7 +68,7 @@ def clean_jets(prepared: Prepared, order: int) -> Jets:
     return replace(prepared.jets, u=np.concatenate(parts))
 
 
-def proposals(prepared: Prepared, order: int) -> Iterator[Proposal]:
+def proposals(prepared: Prepared, order: int, degrees: tuple[tuple[int, int], ...] | None = None) -> Iterator[Proposal]:
     """Closures of this order whose library singles out one vector, from the smallest library on."""
     if not prepared.present.all():
         return
@@ -79,7 +80,7 @@ def proposals(prepared: Prepared, order: int) -> Iterator[Proposal]:
     if points.shape[0] < 4 * test.reach:
         return
     centres = place_windows(0, points.shape[0] - 1, WINDOWS, test.reach)
-    for d_degree, n_degree in DEGREES[order]:
+    for d_degree, n_degree in degrees or DEGREES[order]:
         powers = total_degree_exponents(order, n_degree)
         numerator = Library(tuple(e for e in powers if order == 2 or e[-1] <= (2 if order == 3 else 1)), order)
         if 4 * len(numerator) > centres.size:

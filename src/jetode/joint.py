@@ -17,7 +17,7 @@ from jetode.delay import false_nearest_neighbours
 from jetode.elimination import quadratic_model
 from jetode.forms import RIDGE, is_pole_constant, regular_of
 from jetode.gaussnewton import Data, Fit, Linearisation, path_states
-from jetode.implicit import DEGREES, Proposal
+from jetode.implicit import DEGREES, LINEAR, Proposal
 from jetode.polynomials import FloatArray
 from jetode.prepare import SMALLEST_SIGMA, Loss, Prepared, Unsuitable, prepare
 from jetode.regular import RegularClosure
@@ -198,10 +198,11 @@ def identify_form(
     say("smoothing the record")
     prepared = prepare(records, order or 3, sigma, loss=loss)
     if null_space and prepared.clean and constraints == FREE:
-        for n in (order,) if order else ORDERS:
+        orders = (order,) if order else ORDERS
+        for n, degrees in [(n, LINEAR) for n in orders] + [(n, None) for n in orders]:
             say(f"null space of order {n}")
             of_order = prepared if n == (order or 3) else prepare(records, n, sigma, loss=loss)
-            proposed = propose(of_order, n, interrupt) if n in DEGREES else None
+            proposed = propose(of_order, n, interrupt, degrees) if n in DEGREES else None
             if isinstance(proposed, Proposal):
                 return proposed
             if proposed is not None:

@@ -323,10 +323,12 @@ def search(
     return climb(prepared, order, interrupt, progress, constraints, 1, None, first.candidates)
 
 
-def propose(prepared: Prepared, order: int, interrupt: Interrupt) -> Found | Proposal | None:
+def propose(
+    prepared: Prepared, order: int, interrupt: Interrupt, degrees: tuple[tuple[int, int], ...] | None = None
+) -> Found | Proposal | None:
     """For a clean record: the closure that the null space singles out, fitted where it has a regular form that follows
     the record; the rational proposal itself where it has none but its gap leaves no doubt."""
-    ranked = sorted(proposals(prepared, order), key=lambda p: -p.gap)[:PROPOSED]
+    ranked = sorted(proposals(prepared, order, degrees), key=lambda p: -p.gap)[:PROPOSED]
     price = term_price(prepared.n_samples, len(affine_pole(order, 0, (), 2, 2).big_p) + 3)
     for proposal in ranked:
         fitted = fit_proposal(prepared, proposal, price, interrupt)
