@@ -199,14 +199,16 @@ def identify_form(
     prepared = prepare(records, order or 3, sigma, loss=loss)
     if null_space and prepared.clean and constraints == FREE:
         orders = (order,) if order else ORDERS
+        ready = {order or 3: prepared}
         for n, degrees in [(n, LINEAR) for n in orders] + [(n, None) for n in orders]:
             say(f"null space of order {n}")
-            of_order = prepared if n == (order or 3) else prepare(records, n, sigma, loss=loss)
-            proposed = propose(of_order, n, interrupt, degrees) if n in DEGREES else None
+            if n not in ready:
+                ready[n] = prepare(records, n, sigma, loss=loss)
+            proposed = propose(ready[n], n, interrupt, degrees) if n in DEGREES else None
             if isinstance(proposed, Proposal):
                 return proposed
             if proposed is not None:
-                return of_order, proposed
+                return ready[n], proposed
     if order is not None:
         return prepared, search(prepared, order, interrupt, say, constraints)
     if false_neighbour_order(prepared) == 2:
