@@ -106,6 +106,69 @@ def test_nvar_is_a_polynomial_of_the_window():
     np.testing.assert_allclose(run, [x[300:313], x[400:413]], atol=1e-6)
 
 
+def test_a_start_with_too_little_past_sees_nothing_after_it():
+    pytest.importorskip("reservoirpy")
+    past, _, _ = narx.Past.of(wave(T))
+    common = {"stride": 0.25, "ridge": 1e-4, "hold": 1.0}
+    for rollout in (
+        reservoirs.nvar(past, {**common, "taps": 4, "spacing": 1.0, "order": 2}),
+        reservoirs.echo_state(past, {**common, "leak": 0.6, "radius": 0.9, "input": 0.5}),
+        narx.kernel_ridge(past, {**common, "window": 4.0, "width": 1.0}),
+    ):
+        values, end = past.values.copy(), np.array([10])
+        before = rollout(values, end, 20)
+        values[30:-1] = values[30:-1][::-1]
+        np.testing.assert_array_equal(rollout(values, end, 20), before)
+
+
+@pytest.mark.parametrize(("leak", "radius", "scale"), [(0.3, 0.9, 0.5), (0.6, 1.2, 1.0)])
+def test_the_driven_network_is_that_of_reservoirpy(leak, radius, scale):
+    nodes = pytest.importorskip("reservoirpy.nodes")
+    node = nodes.Reservoir(reservoirs.UNITS, lr=leak, sr=radius, input_scaling=scale, bias=0.2, seed=3)
+    values = wave(T[:500]) - 3.0
+    states = reservoirs.drive(reservoirs.network(leak, radius, scale, 3), values)
+    np.testing.assert_allclose(states, node.run(values[:, None]), rtol=0, atol=1e-10)
+
+
+def test_an_echo_state_network_goes_on_as_reservoirpy_does():
+    """Reservoir and Ridge stepped by reservoirpy itself, and the samples between two steps by a spline."""
+    nodes = pytest.importorskip("reservoirpy.nodes")
+    values = (wave(T) - 3.0) / np.std(wave(T))
+    past, ends, steps = narx.Past(values, tc=8.0), np.array([900, 1200]), 20
+    setting = {"leak": 0.6, "radius": 0.9, "input": 0.5, "stride": 0.25, "ridge": 1e-4, "hold": 1.0}
+    runs = reservoirs.echo_state(past, setting)(values, ends, steps)
+    node = nodes.Reservoir(reservoirs.UNITS, lr=0.6, sr=0.9, input_scaling=0.5, bias=0.2, seed=1)
+    x, warm = values[::2, None], 80  # 20 tc
+    change, states = np.diff(x[:, 0])[warm:, None], node.run(x[:-1])[warm:]
+    readout = nodes.Ridge(ridge=1e-4 * states.shape[0]).fit(states, change / np.std(change))
+    for end, run in zip(ends, runs, strict=True):
+        node.reset()
+        state = node.run(values[end - 2 * (2 * warm - 1) : end + 1 : 2, None])[-1]
+        last = values[end]
+        for k in range(2, steps + 1, 2):
+            last = last + np.std(change) * readout.step(state)[0]
+            assert abs(run[k] - last) < 1e-9
+            state = node.step(np.array([last]))
+
+
+@pytest.mark.parametrize("order", [2, 3])
+def test_the_products_are_those_of_reservoirpy(order):
+    nodes = pytest.importorskip("reservoirpy.nodes")
+    taps, strides, values = 4, 3, wave(T[:300])
+    node = nodes.NVAR(taps, order, strides)
+    theirs = node.run(values[:, None])[taps * strides :]
+    window = narx.window_at(values, np.arange(taps * strides, values.size), strides, taps)
+    factors = reservoirs.monomials(taps, order)
+    np.testing.assert_allclose(reservoirs.products(window, factors[-1:]), theirs, rtol=1e-10)
+    assert [index.shape[1] for index in factors] == list(range(2, order + 1))
+
+
+def test_the_tangent_of_the_network_is_exact_to_rounding():
+    x = np.concatenate([np.linspace(-25.0, 25.0, 4001), [-np.inf, np.inf, 1e-9, -1e-300]])
+    ours = [reservoirs.hyperbolic_tangent(v) for v in x]
+    np.testing.assert_allclose(ours, np.tanh(x), rtol=1e-15)
+
+
 def test_what_a_library_raises_is_a_failed_forecast(monkeypatch):
     def breaks(values, dt, seed):
         raise RuntimeError("inside a library")

@@ -98,8 +98,8 @@ class Past:
 
 
 def window_at(values: FloatArray, ends: IntArray, stride: int, taps: int) -> FloatArray:
-    """Windows whose latest sample is at ``ends``."""
-    return values[ends[:, None] - stride * np.arange(taps)]
+    """Windows whose latest sample is at ``ends``; before the record, its first sample."""
+    return values[np.maximum(ends[:, None] - stride * np.arange(taps), 0)]
 
 
 def closed_loop(step: Step, stride: int, taps: int, hold: float = 1.0) -> Rollout:
@@ -121,12 +121,12 @@ def closed_loop(step: Step, stride: int, taps: int, hold: float = 1.0) -> Rollou
                 break
             window[alive] = np.column_stack([new[sound], window[alive, :-1]])
             path[alive, taps + k] = new[sound]
-        return np.stack([_filled(row, stride, taps, steps) for row in path])
+        return np.stack([filled(row, stride, taps, steps) for row in path])
 
     return rollout
 
 
-def _filled(path: FloatArray, stride: int, taps: int, steps: int) -> FloatArray:
+def filled(path: FloatArray, stride: int, taps: int, steps: int) -> FloatArray:
     """Every sample from the last known one on."""
     out = np.full(steps + 1, np.nan)
     known = int(np.count_nonzero(np.isfinite(path)))
