@@ -81,15 +81,14 @@ def test_quadratic_model_predicts_refits(problem):
     data, path = problem
     schedule = Schedule((0.01, 1e-3), 20)
     full = anneal(data, terms_at(TRUE), path[data.layout.first], schedule, rescale=False)
-    every = np.ones(6, bool)
-    model = quadratic_model(data, full.terms, full, every)
+    model = quadratic_model(data, full.terms, full)
     assert model.theta == pytest.approx(full.terms.coefficients[1:], abs=1e-3)
     keep = np.array([True, True, True, True, False, False])
     refit = anneal(data, full.terms.select(keep), full.states, schedule, rescale=False)
     predicted = model.restricted_cost(keep[1:])
     assert refit.cost - full.cost == pytest.approx(predicted, rel=0.1, abs=0.05)
     # and from the smaller model back to the larger: the score test
-    back = quadratic_model(data, full.terms, refit, keep)
+    back = quadratic_model(data, full.terms, refit)
     fall = back.restricted_cost(keep[1:])
     assert fall == pytest.approx(predicted, rel=0.1, abs=0.05)
 

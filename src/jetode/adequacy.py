@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from jetode.elimination import quadratic_model
+from jetode.elimination import expand, quadratic_model
 from jetode.forms import Form, hidden_library, regular_of
 from jetode.gaussnewton import Data, Fit
 from jetode.polynomials import total_degree_exponents
@@ -38,18 +38,8 @@ def score_test(data: Data, form: Form, fit: Fit) -> float:
               default=0)  # fmt: skip
     larger = larger_form(form, max(LARGER_DEGREE, own + 1))
     full = larger.terms(regular_of(fit.terms))
-    place = {(int(r), e): i for i, (r, e) in enumerate(zip(fit.terms.rows, fit.terms.exponents, strict=True))}
-    keys = [(int(r), e) for r, e in zip(full.rows, full.exponents, strict=True)]
-    present = np.array([k in place for k in keys])
-    order = [place[k] for k in keys if k in place]
-    terms = fit.terms
-    sorted_terms = replace(
-        terms,
-        rows=terms.rows[order],
-        exponents=tuple(terms.exponents[i] for i in order),
-        coefficients=terms.coefficients[order],
-    )
-    model = quadratic_model(data, full, replace(fit, terms=sorted_terms), present)
+    model = quadratic_model(data, full, fit)
+    present = expand(full, fit.terms)[0]
     absent = int(np.count_nonzero(~present[full.free]))
     if model is None or absent == 0:
         return float("nan")

@@ -37,6 +37,18 @@ class Quadratic:
     theta: FloatArray
     information: FloatArray
 
+    @classmethod
+    def around(cls, coefficients: FloatArray, schur: FloatArray, reduced: FloatArray) -> Quadratic | None:
+        """From the reduced system of a linearisation at these coefficients, its rounding bounded; None where it is not
+        finite."""
+        if not np.all(np.isfinite(schur)):
+            return None
+        scale = 1.0 / np.sqrt(np.maximum(np.diag(schur), 1e-300))
+        values, vectors = np.linalg.eigh(schur * scale[:, None] * scale[None, :])
+        values = np.maximum(values, 1e-13 * values[-1])
+        step = -scale * (vectors @ ((vectors.T @ (scale * reduced)) / values))
+        return cls(coefficients + step, (vectors * values) @ vectors.T / scale[:, None] / scale[None, :])
+
     def restricted_cost(self, keep: BoolArray) -> float:
         """How much the predicted cost rises when the other terms are zero."""
         out = ~keep
@@ -78,23 +90,21 @@ class Quadratic:
         return sorted(out)
 
 
-def quadratic_model(data: Data, full: Terms, fit: Fit, present: BoolArray) -> Quadratic | None:
-    """Expand the cost around ``fit`` in all free terms of ``full``; ``present`` marks those the fit has.  None
+def expand(full: Terms, terms: Terms) -> tuple[BoolArray, FloatArray]:
+    """Which terms of ``full`` are among ``terms``, and the coefficients of all, 0 for the absent ones."""
+    known = dict(zip(zip(terms.rows.tolist(), terms.exponents, strict=True), terms.coefficients.tolist(), strict=True))
+    keys = list(zip(full.rows.tolist(), full.exponents, strict=True))
+    return np.array([k in known for k in keys]), np.array([known.get(k, 0.0) for k in keys])
+
+
+def quadratic_model(data: Data, full: Terms, fit: Fit) -> Quadratic | None:
+    """Expand the cost around ``fit`` in all free terms of ``full``, those that the fit does not have at 0.  None
     where the expansion is not finite (an absent term whose sensitivities blow up)."""
-    coefficients = np.zeros(len(full.exponents))
-    coefficients[present] = fit.terms.coefficients
+    coefficients = expand(full, fit.terms)[1]
     linear = Linearisation(data, full)
     linear.at(fit.states, coefficients)
     eliminated = linear.eliminate(fit.q, 0.0)
-    if not np.all(np.isfinite(eliminated.schur)):
-        return None
-    scale = 1.0 / np.sqrt(np.maximum(np.diag(eliminated.schur), 1e-300))
-    scaled = eliminated.schur * scale[:, None] * scale[None, :]
-    values, vectors = np.linalg.eigh(scaled)
-    values = np.maximum(values, 1e-13 * values[-1])
-    step = -scale * (vectors @ ((vectors.T @ (scale * eliminated.reduced)) / values))
-    information = (vectors * values) @ vectors.T / scale[:, None] / scale[None, :]
-    return Quadratic(coefficients[full.free] + step, information)
+    return Quadratic.around(coefficients[full.free], eliminated.schur, eliminated.reduced)
 
 
 def eliminate(
@@ -129,7 +139,7 @@ def eliminate(
     tried = {present.tobytes()}
     refits, beyond = 1, 0
     while beyond <= PATIENCE and not (interrupt is not None and interrupt()):
-        quadratic = quadratic_model(data, full, current, present)
+        quadratic = quadratic_model(data, full, current)
         if quadratic is None:
             break
         free_keep, free_protected = present[full.free], protected[full.free]

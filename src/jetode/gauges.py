@@ -84,7 +84,7 @@ def sparsest(data: Data, form: Form, fit: Fit, price: float) -> tuple[Form, Fit]
     def predicted(of: Form, at: Fit) -> float:
         full = at.terms
         every = np.ones(len(full.exponents), dtype=bool)
-        model = quadratic_model(data, full, at, every)
+        model = quadratic_model(data, full, at)
         if model is None:
             return np.inf
         protected = of.protected(full)[full.free]

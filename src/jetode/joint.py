@@ -14,7 +14,7 @@ import numpy as np
 from jetode.annealing import Schedule, anneal
 from jetode.constraints import Constraints
 from jetode.delay import false_nearest_neighbours
-from jetode.elimination import quadratic_model
+from jetode.elimination import expand, quadratic_model
 from jetode.forms import RIDGE, is_pole_constant, regular_of
 from jetode.gaussnewton import Data, Fit, Linearisation, path_states
 from jetode.implicit import DEGREES, LINEAR, Proposal
@@ -23,6 +23,7 @@ from jetode.prepare import SMALLEST_SIGMA, Loss, Prepared, Unsuitable, prepare
 from jetode.regular import RegularClosure
 from jetode.search import FREE, SEARCH_SIGMA, Candidate, Found, climb, propose, search
 from jetode.series import Series
+from jetode.stability import TermStability, term_stability
 from jetode.states import Identified, StateFit, describe, estimate_path, final_q
 
 SIGMA_STEP = 30.0  # factor by which the trusted noise level falls from one polish to the next
@@ -84,8 +85,8 @@ class JointFit:
     """What the joint fit found, in all the detail the model and its verdict need.
 
     ``chi2`` is the cost per sample at the noise level estimated *before* the fit; ``margin`` the smallest change of
-    BIC over adding or removing one term; ``score`` the score test of :mod:`jetode.adequacy`; ``noise_ratio`` the
-    refined noise over the estimated one.
+    BIC over adding or removing one term; ``score`` the score test of :mod:`jetode.adequacy`; ``stability`` how often
+    each term is kept on resampled stretches; ``noise_ratio`` the refined noise over the estimated one.
     """
 
     identified: Identified
@@ -98,6 +99,7 @@ class JointFit:
     noise_ratio: float
     margin: float
     score: float
+    stability: tuple[TermStability, ...]
     complete: bool
 
 
@@ -150,12 +152,10 @@ def term_margin(found: Found, best: Candidate) -> float:
     """Smallest predicted rise of BIC over adding or removing one term of the best candidate's form."""
     assert best.fit is not None
     full = best.form.terms(regular_of(best.fit.terms))
-    mine = {(int(r), e) for r, e in zip(best.fit.terms.rows, best.fit.terms.exponents, strict=True)}
-    present = np.array([(int(r), e) in mine for r, e in zip(full.rows, full.exponents, strict=True)])
-    model = quadratic_model(found.data, full, best.fit, present)
+    model = quadratic_model(found.data, full, best.fit)
     if model is None:
         return 0.0
-    keep = present[full.free]
+    keep = expand(full, best.fit.terms)[0][full.free]
     protected = best.form.protected(full)[full.free]
     base = model.restricted_cost(keep)
     out = [rise - found.price for rise, _ in model.ranked_removals(keep, protected)[:1]]
@@ -296,5 +296,6 @@ def fit_joint(
         level / prepared.sigma,
         term_margin(found, best),
         found.score(),
+        term_stability(found.data, best.form, best.fit, found.price),
         not budget.spent,
     )

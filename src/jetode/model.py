@@ -84,12 +84,14 @@ class SplineInfo:
 
 @dataclass(frozen=True)
 class Coefficient:
-    """One coefficient of the regular closure in the record's units, with its standard error."""
+    """One coefficient of the regular closure in the record's units, with its standard error and ``stability``: the
+    share of resampled stretches on which the selection keeps its term (NaN where it cannot be left out)."""
 
     part: str
     powers: Exponents
     value: float
     standard_error: float
+    stability: float = float("nan")
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,8 +181,10 @@ class Model:
         errors = np.full(values.size, np.nan)
         if self.identified is not None:
             errors = np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
+        listed = self.diagnostics.get("stability", ())
+        kept = {(term["part"], tuple(term["powers"])): float(term["share"]) for term in listed}
         return tuple(
-            Coefficient(part, powers, float(v), float(e))
+            Coefficient(part, powers, float(v), float(e), kept.get((part, powers), float("nan")))
             for (part, powers), v, e in zip(keys, values, errors, strict=True)
         )
 

@@ -162,6 +162,7 @@ def joint(
                 "standard_errors": list(evidence.exponent_errors),
                 "kaplan_yorke_dimension": evidence.dimension if evidence.exponents else None,
             },
+            "stability": [asdict(term) for term in fitted.stability],
             "rivals": [{"delta_bic": r.delta_bic, "text": r.regular.text()} for r in fitted.rivals],
             "equilibria": [
                 {

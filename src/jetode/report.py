@@ -142,12 +142,17 @@ def coefficients(model: Model) -> Table:
         names = model.regular.names() if model.regular is not None else ()
         ratio = abs(c.value / c.standard_error) if c.standard_error > 0 else np.nan
         error = "fixed" if c.standard_error == 0 else _number(c.standard_error, 2)
-        rows.append((c.part, _monomial(c.powers, names), _number(c.value, 6), error, _number(ratio, 3)))
+        kept = f"{100 * c.stability:.0f}\u202f%" if np.isfinite(c.stability) else "–"
+        rows.append((c.part, _monomial(c.powers, names), _number(c.value, 6), error, _number(ratio, 3), kept))
     if not rows:
         for part, polynomial in (("N", model.closure.numerator), ("D", model.closure.denominator)):
-            rows += [(part, _monomial(e, model.closure.names), _number(v, 6), "–", "–") for e, v in polynomial.items()]
-    caption = "Coefficients in the record’s units; z is the value in units of its standard error"
-    return Table(caption, ("part", "term", "value", "standard error", "z"), tuple(rows))
+            terms = {_monomial(e, model.closure.names): v for e, v in polynomial.items()}
+            rows += [(part, term, _number(value, 6), "–", "–", "–") for term, value in terms.items()]
+    caption = (
+        "Coefficients in the record’s units; z is the value in units of its standard error, and a term is kept in so "
+        "many of 100 resamplings of the record’s stretches"
+    )
+    return Table(caption, ("part", "term", "value", "standard error", "z", "kept"), tuple(rows))
 
 
 def _monomial(powers: Sequence[int], names: Sequence[str]) -> str:
