@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from jetode.forms import pole_free
+from jetode.forms import pole_free, regular_of
 from jetode.gauges import LARGEST, cancelling_shift, cancels, shifted_fits
 from jetode.gaussnewton import Fit
 from jetode.polynomials import evaluate
 from jetode.regular import RegularClosure
+from jetode.search import Candidate, regauge
 from jetode.systems import systems
 
 LINEAR = ((1, 0), (0, 1))
@@ -65,3 +66,19 @@ def test_rossler_y_at_fifteen_per_cent():
     assert int(model.identified.terms.free.sum()) == 6
     true = systems["rossler"].closure("y")
     assert jetode.relative_l2(model.closure, true)[0] < 0.2
+
+
+def test_back_in_the_canonical_gauge_the_path_is_the_same():
+    """Moving a fit without a pole there and back leaves the closure, and D is one constant, not two."""
+    rng = np.random.default_rng(1)
+    canonical = ROSSLER_Y.canonical()
+    form = pole_free(3, 2)
+    fit = Fit(form.terms(canonical), rng.standard_normal((20, 3)), 1e-4, 0.0, 0.0, 0, True)
+    for other, at in shifted_fits(form, fit):
+        back = regauge(Candidate(other, {(0, 0): 1.0}, fit=at))
+        keys = list(zip(back.fit.terms.rows.tolist(), back.fit.terms.exponents, strict=True))
+        assert len(set(keys)) == len(keys) and back.form.denominator == ()
+        again = regular_of(back.fit.terms).canonical()
+        assert pytest.approx(canonical.P, abs=1e-8) == again.P
+        lead = back.fit.terms.coefficients[keys.index((1, (0, 0, 1)))]
+        np.testing.assert_allclose(lead * back.fit.states[:, -1], fit.states[:, -1], atol=1e-8)

@@ -276,12 +276,13 @@ def regauge(candidate: Candidate) -> Candidate | None:
     canonical = regular.canonical()
     states = candidate.fit.states.copy()
     states[:, -1] = alpha * states[:, -1] + evaluate(g, states[:, :-1])
-    others = tuple(e for e in canonical.D if e != canonical.lead)
-    zero = (0,) * (regular.order - 1)
+    others = {e: None for e in canonical.D if e != canonical.lead}
+    if any(canonical.lead):
+        others |= {(0,) * (regular.order - 1): None}
     form = Form(
         regular.order,
         canonical.lead,
-        others if zero in others else (*others, zero),
+        tuple(others),
         tuple(canonical.a),
         tuple(canonical.P),
     )
