@@ -43,13 +43,19 @@ def channel_numbers(runs: Sequence[Result]) -> dict[str, Any]:
         "ratio": _median(_ratio(r) for r in exact) if exact else None,
         "horizon": horizon,
         "peers": peers,
-        "beats": (vpt >= max(peers.values()) or vpt >= TIE * horizon) if peers else None,
+        "beats": _beats(vpt, peers, horizon),
+        "oracle_beats": _beats(oracle, peers, horizon) if exact else None,
         "trusted": sum(r["trusted"] for r in runs),
         "wrong_trusted": sum(r["trusted"] and not r["right"] for r in exact),
         "seconds": _median(r["seconds"] for r in runs),
         "error": _median(r["error"] for r in exact if r["error"] is not None) if exact else None,
         "example": runs[0],
     }
+
+
+def _beats(vpt: float, peers: dict[str, float], horizon: float) -> bool | None:
+    """Whether a forecast is no worse than every peer's, or at the horizon; None without peers."""
+    return (vpt >= max(peers.values()) or vpt >= TIE * horizon) if peers else None
 
 
 def _ratio(result: Result) -> float:
@@ -83,6 +89,7 @@ def summarise(results: Sequence[Result]) -> dict[float, dict[str, float]]:
             "right": float(np.mean([c["right"] >= 0.5 for c in exact])) if exact else float("nan"),
             "oracle_ratio": _median(c["ratio"] for c in exact),
             "beats_peers": float(np.mean(compared)) if compared else float("nan"),
+            "oracle_beats_peers": float(np.mean([c["oracle_beats"] for c in exact])) if compared else float("nan"),
             "wrong_trusted": sum(c["wrong_trusted"] for c in exact) / runs if runs else float("nan"),
             "trusted": sum(c["trusted"] for c in exact) / runs if runs else float("nan"),
             "others": float(np.mean(sound)) if sound else float("nan"),
@@ -96,6 +103,7 @@ LABELS = {
     "right": "right form, terms and coefficients (median trajectory), share of channels",
     "oracle_ratio": "VPT ahead / oracle, median over channels",
     "beats_peers": "beats or ties every peer ahead, share of channels",
+    "oracle_beats_peers": "the oracle does (true equations given, same state estimate), share of channels",
     "wrong_trusted": "wrong model called trusted, share of runs",
     "trusted": "called trusted, share of runs",
     "others": "channels without an exact form of order 3: not trusted, or no worse than every peer, share",
