@@ -5,8 +5,9 @@ Each cell is a system, a noise level and a record length; records are those of `
 (Rössler) from every start.  A seed changes the noise; with ``--ahead`` and in the clean cells also the time at which
 the record starts on the attractor.  Per seed: the error of N, the terms, the pole, the verdict; VPT at the paper's 8
 interior starts (its rule for H = 10) from past-only and from smoothed states, beside the oracle's (the same estimate
-of the start state with the exact equations and the same σ; not with ``--ahead``); VPT ahead of the record; how often the 95 % intervals of
-the coefficients and the 50 % and 90 % bands of the first Lyapunov time hold the truth; seconds on one thread.
+of the start state with the exact equations and the same σ); these not with ``--ahead``; VPT ahead of the record; how
+often the 95 % intervals of the coefficients and the 50 % and 90 % bands of the first Lyapunov time hold the truth;
+seconds on one thread.
 
 Set OPENBLAS_NUM_THREADS=1.  Every seed's numbers go to ``OUT.json`` and ``OUT.csv`` as they come; a
 second run does only the seeds not yet there.

@@ -205,5 +205,7 @@ def test_effort_of_a_search_is_bounded():
     from jetode.joint import Effort
 
     effort = Effort(lambda: False, most=3)
-    assert [effort() for _ in range(5)] == [False, False, False, True, True]
-    assert Effort(lambda: True, most=3)()
+    assert [effort() for _ in range(3)] == [False, False, False] and not effort.exhausted
+    assert [effort() for _ in range(2)] == [True, True] and effort.exhausted
+    stopped = Effort(lambda: True, most=3)
+    assert stopped() and not stopped.exhausted

@@ -59,10 +59,15 @@ class Effort:
         self._interrupt = interrupt
         self._left = most
 
+    @property
+    def exhausted(self) -> bool:
+        """Whether the bound has ended the search."""
+        return self._left < 0
+
     def __call__(self) -> bool:
         """Asked once per iteration: whether to stop."""
         self._left -= 1
-        return self._left < 0 or self._interrupt()
+        return self.exhausted or self._interrupt()
 
 
 @dataclass(frozen=True)
@@ -86,7 +91,8 @@ class JointFit:
 
     ``chi2`` is the cost per sample at the noise level estimated *before* the fit; ``margin`` the smallest change of
     BIC over adding or removing one term; ``score`` the score test of :mod:`jetode.adequacy`; ``stability`` how often
-    each term is kept on resampled stretches; ``noise_ratio`` the refined noise over the estimated one.
+    each term is kept on resampled stretches; ``noise_ratio`` the refined noise over the estimated one; ``exhausted``
+    whether the search ended at its bound before it had tried every form.
     """
 
     identified: Identified
@@ -100,6 +106,7 @@ class JointFit:
     margin: float
     score: float
     stability: tuple[TermStability, ...]
+    exhausted: bool
     complete: bool
 
 
@@ -243,8 +250,9 @@ def fit_joint(
     def interrupt() -> bool:
         return budget.spent
 
+    effort = Effort(interrupt)
     try:
-        formed = identify_form(records, order, sigma, loss, Effort(interrupt), say, constraints, null_space)
+        formed = identify_form(records, order, sigma, loss, effort, say, constraints, null_space)
     except Unsuitable as reason:
         return Refusal(str(reason))
     if isinstance(formed, Proposal):
@@ -297,5 +305,6 @@ def fit_joint(
         term_margin(found, best),
         found.score(),
         term_stability(found.data, best.form, best.fit, found.price),
+        effort.exhausted,
         not budget.spent,
     )

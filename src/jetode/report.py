@@ -188,6 +188,8 @@ def evidence(model: Model) -> Table:
     test("ΔBIC of one term more or less", "margin", verdict.MIN_MARGIN, False)
     if "bounded" in found:
         tests.insert(0, ("A long run stays bounded", "yes" if found["bounded"] else "no", "yes", found["bounded"]))
+    if found.get("exhausted"):
+        tests.append(("The search tried every form", "no: it ended at its bound of iterations", "–", None))
     times = model.diagnostics.get("valid_prediction_times")
     if times:
         wanted = min(model.diagnostics["oscillation"], model.diagnostics["horizon"])

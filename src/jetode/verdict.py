@@ -77,7 +77,8 @@ class Evidence:
     in its standard errors; ``spectrum_distance``: share of power at other frequencies in the long rollout than in the
     record;
     ``exponents``: Lyapunov spectrum with ``exponent_errors``, ``dimension``: that of Kaplan and Yorke;
-    ``sufficiency``: jets against delays, tested where the model is refused.
+    ``sufficiency``: jets against delays, tested where the model is refused; ``exhausted``: the search ended at its
+    bound of iterations, not at its last form.
     """
 
     chi2: float
@@ -106,6 +107,7 @@ class Evidence:
     exponent_errors: tuple[float, ...] = ()
     dimension: float = nan
     sufficiency: Sufficiency | None = None
+    exhausted: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; numbers that do not exist become null."""
@@ -246,6 +248,7 @@ def gather(joint: JointFit, records: Sequence[Series], interrupt: Callable[[], b
     spacing = joint.prepared.jets.spacing
     evidence = Evidence(
         chi2=joint.chi2,
+        exhausted=joint.exhausted,
         noise_ratio=joint.noise_ratio,
         block_ratio=block_ratio(residuals, block),
         colour=lag_correlation(residuals),
