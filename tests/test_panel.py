@@ -15,7 +15,7 @@ from jetode import panel
 from jetode.cli_benchmark import benchmark
 from jetode.errors import InputError
 from jetode.model import Model, RecordInfo, SplineInfo, Verdict
-from jetode.panel_page import page, sparkline, summarise
+from jetode.panel_page import by_channel, duel, page, sparkline, summarise
 from jetode.regular import RegularClosure
 
 SHARED = Path(__file__).parents[2] / "shared" / "panel.csv"
@@ -174,7 +174,25 @@ def test_a_tie_at_the_horizon_is_a_tie():
 
 def test_the_page_has_one_row_per_channel_and_level():
     text = page([result(), result(noise=0.0), result("Chua z", **{"class": "control <x>"})], "jetode benchmark panel")
-    assert text.count("<svg") == 3 and "control &lt;x&gt;" in text and "jetode benchmark panel" in text
+    assert text.count('<polyline class="ours"') == 3 and "control &lt;x&gt;" in text
+    assert "jetode benchmark panel" in text and text.count("<circle") == 3
+
+
+def test_peers_are_compared_on_the_records_that_they_saw():
+    """A long forecast of a record without peers does not count against them."""
+    runs = [
+        result(trajectory=0, vpt=0.5),
+        result(trajectory=1, vpt=9.0, peers={}),
+        result(trajectory=2, vpt=9.0, peers={}),
+    ]
+    assert summarise(runs)[0.05]["beats_peers"] == 0.0
+    assert summarise(runs)[0.05]["oracle_beats_peers"] == 1.0
+
+
+@pytest.mark.parametrize(("vpt", "peer", "x", "y"), [(10.0, 5.0, "150.0", "40.0"), (0.0, 10.0, "260.0", "260.0")])
+def test_the_duel_is_drawn_to_scale(vpt, peer, x, y):
+    svg = duel(by_channel([result(vpt=vpt, peers={"AR": peer, "ESN": 0.0})]))
+    assert f'class="right" cx="{x}" cy="{y}"' in svg
 
 
 def test_a_sparkline_breaks_off_where_the_forecast_does():
@@ -211,4 +229,9 @@ def test_peers_are_kept_apart_and_joined(tmp_path, monkeypatch):
     monkeypatch.setattr(panel, "measure_peers", lambda task: pytest.fail("measured twice"))
     done = CliRunner().invoke(benchmark, [*arguments, *places])
     assert done.exit_code == 0 and "best peer AR 9.00" in done.output
+    longer = [*arguments[:-1], "2", "--peer-trajectories", "1"]
+    done = CliRunner().invoke(benchmark, [*longer, *places])
+    assert done.exit_code == 0 and done.output.count("RIGHT") == 2 and done.output.count("best peer") == 1
+    again = CliRunner().invoke(benchmark, [*longer, *places, "--only-peers"])
+    assert again.exit_code == 0 and again.output.count("AR") == 1
     assert summarise([json.loads(p.read_text()) for p in (tmp_path / "ours").glob("*.json")])[0.05]["channels"] == 1

@@ -33,6 +33,9 @@ def benchmark() -> None:
 @click.option("--trajectories", type=click.IntRange(1), default=5, show_default=True)
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
 @click.option("--peers/--no-peers", default=True, show_default=True, help="Also measure the peers on every record.")
+@click.option(
+    "--peer-trajectories", type=click.IntRange(min=1), help="Measure the peers on so many trajectories (default: all)."
+)
 @click.option("--more", is_flag=True, help="The further channels of panel_more.csv instead of the panel.")
 @click.option("--only-peers", is_flag=True, help="Measure the peers and nothing else; no page.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("panel-out"), show_default=True)
@@ -44,6 +47,7 @@ def panel(
     trajectories: int,
     jobs: int,
     peers: bool,
+    peer_trajectories: int | None,
     more: bool,
     only_peers: bool,
     out: Path,
@@ -63,15 +67,17 @@ def panel(
     except ValueError:
         raise InputError(f"The '--noise' option must be numbers with commas. Got {noise!r} instead.") from None
     table = "panel_more.csv" if more else "panel.csv"
+    compared = min(peer_trajectories or trajectories, trajectories)
     runs: list[Run] = [
         (c.name, trajectory, level, table)
-        for trajectory in range(trajectories)
+        for trajectory in range(compared if only_peers else trajectories)
         for level in levels
         for c in select(channels.split(","), table)
     ]
     places = Places(
         None if only_peers else make_directory(out),
         make_directory(peers_out or out) if peers or only_peers else None,
+        compared,
     )
     results = []
     for result in _results(runs, places, jobs):
@@ -95,6 +101,7 @@ def panel(
         str(trajectories),
     ]
     words += ["--peers" if peers else "--no-peers", *(["--more"] if more else [])]
+    words += ["--peer-trajectories", str(peer_trajectories)] if peers and peer_trajectories else []
     write_text(page or out / "panel.html", render(results, shlex.join(words)))
     return 0
 
@@ -141,17 +148,20 @@ def _results(runs: list[Run], places: Places, jobs: int) -> Iterator[dict[str, A
 class Places:
     """Where results lie: ours in ``out``, those of the peers (which our changes leave as they are) in ``peers``.
 
-    A place that is None is not wanted.
+    A place that is None is not wanted; peers are wanted on the first ``compared`` trajectories.
     """
 
     out: Path | None
     peers: Path | None
+    compared: int
 
     def ours_file(self, run: Run) -> Path | None:
         return None if self.out is None else self.out / f"{_file_name(run)}.json"
 
     def peers_file(self, run: Run) -> Path | None:
-        return None if self.peers is None else self.peers / f"{_file_name(run)}.peers.json"
+        if self.peers is None or run[1] >= self.compared:
+            return None
+        return self.peers / f"{_file_name(run)}.peers.json"
 
     def found(self, run: Run) -> dict[str, Any] | None:
         """The whole result where every file of it is there."""

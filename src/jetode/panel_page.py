@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -27,10 +28,9 @@ def channel_numbers(runs: Sequence[Result]) -> dict[str, Any]:
     """The median trajectory of one channel at one noise level."""
     exact = [r for r in runs if "right" in r]
     horizon = runs[0]["horizon"]
-    vpt = _median(r["vpt"] for r in runs)
-    names = sorted({name for r in runs for name in r["peers"]})
-    peers = {name: _median(r["peers"][name] for r in runs if name in r["peers"]) for name in names}
-    oracle = _median(r["oracle"] for r in exact)
+    compared = [r for r in runs if r["peers"]]
+    names = sorted({name for r in compared for name in r["peers"]})
+    peers = {name: _median(r["peers"][name] for r in compared if name in r["peers"]) for name in names}
     return {
         "channel": runs[0]["channel"],
         "class": runs[0]["class"],
@@ -38,13 +38,15 @@ def channel_numbers(runs: Sequence[Result]) -> dict[str, Any]:
         "runs": len(runs),
         "right": _median(r["right"] for r in exact) if exact else None,
         "right_runs": sum(r["right"] for r in exact),
-        "vpt": vpt,
-        "oracle": oracle if exact else None,
+        "vpt": _median(r["vpt"] for r in runs),
+        "oracle": _median(r["oracle"] for r in exact) if exact else None,
         "ratio": _median(_ratio(r) for r in exact) if exact else None,
         "horizon": horizon,
         "peers": peers,
-        "beats": _beats(vpt, peers, horizon),
-        "oracle_beats": _beats(oracle, peers, horizon) if exact else None,
+        "compared": len(compared),
+        "compared_vpt": _median(r["vpt"] for r in compared),
+        "beats": _beats(_median(r["vpt"] for r in compared), peers, horizon),
+        "oracle_beats": _beats(_median(r["oracle"] for r in compared), peers, horizon) if exact else None,
         "trusted": sum(r["trusted"] for r in runs),
         "wrong_trusted": sum(r["trusted"] and not r["right"] for r in exact),
         "seconds": _median(r["seconds"] for r in runs),
@@ -155,6 +157,34 @@ def sparkline(truth: Sequence[float | None], forecast: Sequence[float | None]) -
     )
 
 
+SIDE, EDGE = 220, 40
+
+
+def duel(rows: Sequence[dict[str, Any]]) -> str:
+    """Our VPT against the best peer's, as shares of the horizon, a point per channel: an inline SVG."""
+    size = SIDE + 2 * EDGE
+    parts = [
+        f'<svg viewBox="0 0 {size} {size}" width="{size}" height="{size}" role="img" '
+        'aria-label="VPT against the best peer">',
+        f'<rect class="frame" x="{EDGE}" y="{EDGE}" width="{SIDE}" height="{SIDE}"/>',
+        f'<line class="frame" x1="{EDGE}" y1="{EDGE + SIDE}" x2="{EDGE + SIDE}" y2="{EDGE}"/>',
+        f'<text x="{size / 2}" y="{EDGE - 12}">noise {100 * rows[0]["noise"]:g} %</text>',
+        f'<text x="{size / 2}" y="{size - 8}">best peer / horizon</text>',
+        f'<text transform="translate(14 {size / 2}) rotate(-90)">jetode / horizon</text>',
+    ]
+    for share in (0.0, 0.5, 1.0):
+        parts.append(f'<text x="{EDGE + share * SIDE}" y="{EDGE + SIDE + 16}">{share:g}</text>')
+        parts.append(f'<text x="{EDGE - 12}" y="{EDGE + (1 - share) * SIDE + 4}">{share:g}</text>')
+    for c in rows:
+        peer, ours = (min(v / c["horizon"], 1.0) for v in (max(c["peers"].values()), c["compared_vpt"]))
+        kind = "right" if c["right"] is not None and c["right"] >= 0.5 else "other"
+        parts.append(
+            f'<circle class="{kind}" cx="{EDGE + peer * SIDE:.1f}" cy="{EDGE + (1 - ours) * SIDE:.1f}" r="4">'
+            f"<title>{escape(c['channel'])}</title></circle>"
+        )
+    return "".join([*parts, "</svg>"])
+
+
 PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -170,6 +200,8 @@ th:first-child, td:first-child, td.left { text-align: left; }
 thead th { position: sticky; top: 0; background: Canvas; }
 .ok { color: #009E73; } .bad { color: #D55E00; }
 polyline { fill: none; stroke-width: 1.2; } .truth { stroke: var(--truth); } .ours { stroke: var(--ours); }
+.frame { fill: none; stroke: var(--truth); } svg text { font-size: 12px; text-anchor: middle; fill: currentColor; }
+.right { fill: #0072B2; fill-opacity: .7; } .other { fill: none; stroke: var(--ours); stroke-width: 1.5; }
 .wide { overflow-x: auto; } pre { white-space: pre-wrap; } details { max-width: 30rem; }
 </style>
 </head>
@@ -185,6 +217,10 @@ within 10 % or 5 standard errors.</p>
 {% for key, label in labels.items() %}<tr><td>{{ label }}</td>
 {% for n in summary %}<td>{{ number(summary[n][key]) }} {{ target(key, n) }}</td>{% endfor %}</tr>
 {% endfor %}</table>
+{% if duels %}<h2>Against the best peer</h2>
+<p>Median valid prediction time ahead over the same records, as a share of the horizon; a point above the diagonal is a
+channel on which jetode forecasts longer than the best of all peers. Filled: the equation is right; open: it is not.</p>
+<div class="wide">{% for rows in duels %}{{ duel(rows) }}{% endfor %}</div>{% endif %}
 <h2>Channels</h2>
 <div class="wide"><table><thead><tr><th>channel</th><th>class</th><th>noise</th><th>right</th><th>trusted</th><th>error
 of N</th><th>VPT</th><th>oracle</th><th>horizon</th>{% for p in peers %}<th>{{ p }}</th>{% endfor %}<th>CPU seconds</th>
@@ -216,6 +252,8 @@ def page(results: Sequence[Result], command: str) -> str:
 
     versions = ", ".join(f"{name} {version(name)}" for name in ("jetode", "numpy", "scipy", "numba"))
     rows = by_channel(results)
+    noises = sorted({c["noise"] for c in rows})
+    compared = [[c for c in rows if c["noise"] == noise and c["peers"]] for noise in noises]
     return (
         Environment(autoescape=True)
         .from_string(PAGE)
@@ -229,6 +267,8 @@ def page(results: Sequence[Result], command: str) -> str:
             number=lambda v: "–" if v is None or v != v else f"{v:.3g}",
             channels=rows,
             peers=sorted({name for c in rows for name in c["peers"]}),
+            duels=[level for level in compared if level],
+            duel=lambda level: Markup(duel(level)),
             spark=lambda s: Markup(sparkline(s["truth"], s["forecast"])),
         )
     )
