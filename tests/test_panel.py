@@ -187,6 +187,7 @@ def test_peers_are_compared_on_the_records_that_they_saw():
     ]
     assert summarise(runs)[0.05]["beats_peers"] == 0.0
     assert summarise(runs)[0.05]["oracle_beats_peers"] == 1.0
+    assert summarise([*runs, result("Chen x", peers={})])[0.05]["beats_peers"] == 0.0  # nothing to compare there
 
 
 @pytest.mark.parametrize(("vpt", "peer", "x", "y"), [(10.0, 5.0, "150.0", "40.0"), (0.0, 10.0, "260.0", "260.0")])

@@ -81,7 +81,7 @@ def summarise(results: Sequence[Result]) -> dict[float, dict[str, float]]:
         rows = [c for c in by_channel(results) if c["noise"] == noise]
         exact = [c for c in rows if c["right"] is not None]
         runs = sum(c["runs"] for c in exact)
-        compared = [c["beats"] for c in exact if c["beats"] is not None]
+        compared = [c for c in exact if c["beats"] is not None]
         others = [c for c in rows if c["right"] is None]
         sound = [bool(c["beats"]) or 2 * c["trusted"] < c["runs"] for c in others if c["beats"] is not None]
         seconds = [r["seconds"] for r in results if r["noise"] == noise]
@@ -90,8 +90,8 @@ def summarise(results: Sequence[Result]) -> dict[float, dict[str, float]]:
             "runs": runs,
             "right": float(np.mean([c["right"] >= 0.5 for c in exact])) if exact else float("nan"),
             "oracle_ratio": _median(c["ratio"] for c in exact),
-            "beats_peers": float(np.mean(compared)) if compared else float("nan"),
-            "oracle_beats_peers": float(np.mean([c["oracle_beats"] for c in exact])) if compared else float("nan"),
+            "beats_peers": float(np.mean([c["beats"] for c in compared])) if compared else float("nan"),
+            "oracle_beats_peers": float(np.mean([c["oracle_beats"] for c in compared])) if compared else float("nan"),
             "wrong_trusted": sum(c["wrong_trusted"] for c in exact) / runs if runs else float("nan"),
             "trusted": sum(c["trusted"] for c in exact) / runs if runs else float("nan"),
             "others": float(np.mean(sound)) if sound else float("nan"),
