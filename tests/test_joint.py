@@ -209,3 +209,11 @@ def test_effort_of_a_search_is_bounded():
     assert [effort() for _ in range(2)] == [True, True] and effort.exhausted
     stopped = Effort(lambda: True, most=3)
     assert stopped() and not stopped.exhausted
+
+
+@pytest.mark.parametrize(("noise", "seed"), [(0.3, 112), (0.15, 181)])
+def test_elimination_does_not_lose_a_minimum_to_reheating(noise, seed):
+    """Records on which every reheated refit without the last superfluous term ended elsewhere, at a higher cost."""
+    model = jetode.reconstruct(noisy_record("rossler", noise, seed))
+    assert set(model.regular.a) == {(0, 0), (0, 1)}
+    assert set(model.regular.P) == {(0, 0, 0), (1, 0, 0), (0, 0, 1), (1, 0, 1)}

@@ -121,12 +121,13 @@ def eliminate(
     ``protected`` marks terms that must stay; ``price`` is the BIC's cost of one coefficient, log(samples).
     """
     fixed = ~full.free
+    gentle = Schedule(schedule.levels[-1:], schedule.iterations)
 
-    def refit(keep: BoolArray, origin: Fit, present: BoolArray) -> Fit:
+    def refit(keep: BoolArray, origin: Fit, present: BoolArray, cooling: Schedule = schedule) -> Fit:
         coefficients = np.zeros(len(full.exponents))
         coefficients[present] = origin.terms.coefficients
         terms = full.with_coefficients(coefficients).select(keep)
-        return anneal(data, terms, origin.states, schedule, interrupt)
+        return anneal(data, terms, origin.states, cooling, interrupt)
 
     def bic(of: Fit) -> float:
         return of.cost + price * float(of.terms.free.sum())
@@ -137,6 +138,7 @@ def eliminate(
         return Selection(current, np.inf, 1)
     best = current
     tried = {present.tobytes()}
+    retried: set[tuple[bytes, bytes]] = set()
     refits, beyond = 1, 0
     while beyond <= PATIENCE and not (interrupt is not None and interrupt()):
         quadratic = quadratic_model(data, full, current)
@@ -144,6 +146,7 @@ def eliminate(
             break
         free_keep, free_protected = present[full.free], protected[full.free]
         moves: list[BoolArray] = []
+        base = quadratic.restricted_cost(free_keep)
         goal = quadratic.best_support(free_keep, free_protected, price)
         moves.append(goal)
         ranked = quadratic.ranked_removals(free_keep, free_protected)
@@ -164,11 +167,18 @@ def eliminate(
         for move in moves:
             keep = fixed.copy()
             keep[full.free] = move
-            if keep.tobytes() in tried:
+            promised = base + price * free_keep.sum() - quadratic.restricted_cost(move) - price * move.sum()
+            seen = keep.tobytes() in tried
+            if seen and (promised <= 0.0 or (keep.tobytes(), present.tobytes()) in retried):
                 continue
             tried.add(keep.tobytes())
-            trial = refit(keep, current, present)
-            refits += 1
+            trials = [] if seen else [refit(keep, current, present)]
+            if promised > 0.0 and not any(bic(t) < bic(current) for t in trials):
+                # reheated, the path has left a minimum that the quadratic model sees: stay in it
+                retried.add((keep.tobytes(), present.tobytes()))
+                trials.append(refit(keep, current, present, gentle))
+            trial = min(trials, key=bic)
+            refits += len(trials)
             if bic(trial) < bic(current) and bic(trial) < bic(best):
                 step = (trial, keep)
                 break
