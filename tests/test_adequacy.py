@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy.stats import chi2, norm
 
 import jetode
 from jetode.adequacy import score_test
 from jetode.annealing import Schedule, anneal
+from jetode.elimination import Quadratic
 from jetode.forms import Form
 from jetode.prepare import prepare
 from jetode.regular import RegularClosure
@@ -32,10 +34,18 @@ def fitted(seed, terms):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_right_closure_needs_nothing(seed):
-    """χ² with k degrees of freedom, in standard deviations from its mean: beyond 3 on either side is no chance."""
+    """Beyond 3 on either side is no chance."""
     data, form, fit = fitted(seed, tuple(FULL))
     assert fit.cost < 1.1 * data.n_samples
     assert -3.0 < score_test(data, form, fit) < 3.0
+
+
+def test_the_scale_is_that_of_a_normal_variable(monkeypatch):
+    """A fall at the q-quantile of χ² with k degrees of freedom is the q-quantile of the normal distribution."""
+    data, form, fit = fitted(0, tuple(FULL))
+    for share in (0.05, 0.5, 0.95, 0.999):
+        monkeypatch.setattr(Quadratic, "restricted_cost", lambda self, keep, q=share: chi2.ppf(q, np.sum(~keep)))
+        assert score_test(data, form, fit) == pytest.approx(norm.ppf(share), abs=0.03)
 
 
 def test_missing_term_is_missed():

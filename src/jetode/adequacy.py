@@ -32,8 +32,9 @@ def larger_form(form: Form, degree: int) -> Form:
 
 
 def score_test(data: Data, form: Form, fit: Fit) -> float:
-    """(predicted fall of the cost − k)/√(2k) for the k absent terms of a larger library: about normal for a right
-    closure; NaN where the expansion is not finite.  The form has to be in the canonical gauge."""
+    """The predicted fall of the cost for the k absent terms of a larger library, which is χ² with k degrees of freedom
+    for a right closure, as a standard normal variable (Wilson–Hilferty); NaN where the expansion is not finite.  The
+    form has to be in the canonical gauge."""
     own = max((sum(e) for row, e in zip(fit.terms.rows, fit.terms.exponents, strict=True) if row == form.order - 1),
               default=0)  # fmt: skip
     larger = larger_form(form, max(LARGER_DEGREE, own + 1))
@@ -43,4 +44,5 @@ def score_test(data: Data, form: Form, fit: Fit) -> float:
     absent = int(np.count_nonzero(~present[full.free]))
     if model is None or absent == 0:
         return float("nan")
-    return (model.restricted_cost(present[full.free]) - absent) / float(np.sqrt(2.0 * absent))
+    fall, width = model.restricted_cost(present[full.free]), 2.0 / (9.0 * absent)
+    return float((np.cbrt(max(fall, 0.0) / absent) - (1.0 - width)) / np.sqrt(width))
