@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jetode.nullspace import null_space, oriented, pooled_denominator, solve_numerator
+from jetode.nullspace import _singular, _triangle, null_space, oriented, pooled_denominator, solve_numerator
 from jetode.polynomials import Library
 from jetode.weakform import ClosureSystem
 
@@ -101,3 +101,15 @@ def test_rotation_follows_the_inverse_gap():
         rotations.append(np.median(angles))
     slope = np.polyfit(np.log(gaps), np.log(rotations), 1)[0]
     assert slope == pytest.approx(-1, abs=0.15)
+
+
+def test_singular_values_of_dependent_columns():
+    """Quantised records have columns that depend on each other exactly: rounding must not divide by zero there."""
+    rng = np.random.default_rng(0)
+    for _ in range(3000):
+        n = int(rng.integers(3, 9))
+        rank = int(rng.integers(1, n + 1))
+        rows = (rng.integers(-2, 3, (n, rank)) @ rng.integers(-2, 3, (rank, n + 5))).astype(float)
+        rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300)
+        found, _ = _singular(_triangle(rows))
+        np.testing.assert_allclose(found, np.linalg.svd(rows, compute_uv=False), atol=1e-7)

@@ -160,7 +160,7 @@ def test_in_a_browser(page, tmp_path, width):
     path = tmp_path / "report.html"
     path.write_text(page.replace("<head>", "<head>" + EARLY, 1).replace("</body>", LATE + "</body>"))
     flags = [*FLAGS, f"--window-size={width},900", f"--user-data-dir={tmp_path / 'profile'}"]
-    for _ in range(3):  # a loaded machine may not draw a frame of the turning figure in the browser's time
+    for _ in range(6):  # a loaded machine may not draw a frame of the turning figure in the browser's time
         shown = subprocess.run([CHROMIUM, *flags, path.as_uri()], capture_output=True, text=True, timeout=300)
         found = json.loads(re.search(r'<pre id="probe">(.*?)</pre>', shown.stdout, re.S)[1].replace("&gt;", ">"))
         if found["turned"][0] != found["turned"][1]:

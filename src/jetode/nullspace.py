@@ -136,7 +136,7 @@ def _orthogonalise(x: FloatArray, v: FloatArray) -> None:
                 c = 0.0
                 for k in range(m):
                     c += a[k] * b[k]
-                if norms[q] <= floor or c * c <= 1e-30 * norms[p] * norms[q]:
+                if norms[q] <= floor or not c * c > 1e-30 * abs(norms[p] * norms[q]):
                     continue
                 rotated = True
                 zeta = (norms[q] - norms[p]) / (2.0 * c)
