@@ -115,10 +115,13 @@ def eliminate(
     price: float,
     interrupt: Callable[[], bool] | None = None,
     schedule: Schedule = COMPARE,
+    insist: bool = True,
 ) -> Selection:
     """Select terms of ``full`` starting from ``fit`` (which has all of them, in order).
 
-    ``protected`` marks terms that must stay; ``price`` is the BIC's cost of one coefficient, log(samples).
+    ``protected`` marks terms that must stay; ``price`` is the BIC's cost of one coefficient, log(samples).  With
+    ``insist`` a support that the quadratic model promises but a reheated refit does not confirm is fitted once more
+    without reheating.
     """
     fixed = ~full.free
     gentle = Schedule(schedule.levels[-1:], schedule.iterations)
@@ -169,11 +172,11 @@ def eliminate(
             keep[full.free] = move
             promised = base + price * free_keep.sum() - quadratic.restricted_cost(move) - price * move.sum()
             seen = keep.tobytes() in tried
-            if seen and (promised <= 0.0 or (keep.tobytes(), present.tobytes()) in retried):
+            if seen and (not insist or promised <= 0.0 or (keep.tobytes(), present.tobytes()) in retried):
                 continue
             tried.add(keep.tobytes())
             trials = [] if seen else [refit(keep, current, present)]
-            if promised > 0.0 and not any(bic(t) < bic(current) for t in trials):
+            if insist and promised > 0.0 and not any(bic(t) < bic(current) for t in trials):
                 # reheated, the path has left a minimum that the quadratic model sees: stay in it
                 retried.add((keep.tobytes(), present.tobytes()))
                 trials.append(refit(keep, current, present, gentle))
