@@ -72,10 +72,9 @@ class Evidence:
     ``residual``: rms residual in std; ``margin``, ``rival``: smallest rise of BIC over
     a change of one term, and over another form; ``oscillations``: how many the record holds; ``drift``: of its mean
     between halves (in std); ``lyapunov``: largest exponent in 1/time unit of the record;
-    ``score``: gain of all absent terms of a larger library over chance, in its
-    standard deviations; ``terms``: free coefficients; ``sampling``: samples per oscillation (2π tc); ``drift_z``: drift
-    in its standard errors; ``spectrum_distance``: share of power at other frequencies in the long rollout than in the
-    record;
+    ``score``: gain of all absent terms of a larger library over chance, as a standard normal variable; ``terms``: free
+    coefficients; ``sampling``: samples per oscillation (2π tc); ``drift_z``: drift in its standard errors;
+    ``spectrum_distance``: share of power at other frequencies in the long rollout than in the record;
     ``exponents``: Lyapunov spectrum with ``exponent_errors``, ``dimension``: that of Kaplan and Yorke;
     ``sufficiency``: jets against delays, tested where the model is refused; ``exhausted``: the search ended at its
     bound of iterations, not at its last form.
