@@ -41,6 +41,15 @@ def test_restricted_cost_is_the_constrained_minimum(seed):
 
 
 @pytest.mark.parametrize("seed", range(5))
+def test_changes_are_differences_of_restricted_costs(seed):
+    model = random_quadratic(seed)
+    for keep in map(np.array, product([False, True], repeat=6)):
+        flips = [np.where(np.arange(6) == j, ~keep, keep) for j in range(6)]
+        expected = [model.restricted_cost(k) - model.restricted_cost(keep) for k in flips]
+        np.testing.assert_allclose(model.changes(keep), expected, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
 def test_best_support_against_all_supports(seed):
     model = random_quadratic(seed)
     protected = np.zeros(6, bool)
@@ -113,3 +122,13 @@ def test_interrupted_selection_returns_what_it_has(problem):
     start = anneal(data, terms_at(TRUE), path[data.layout.first], Schedule((0.1,), 3), rescale=False)
     chosen = eliminate(data, start.terms, start, np.zeros(6, bool), PRICE, interrupt=lambda: True)
     assert np.isfinite(chosen.bic) and chosen.fit.terms.exponents == EXPONENTS
+
+
+def test_a_fit_above_the_ceiling_keeps_its_terms(problem):
+    data, path = problem
+    start = anneal(data, terms_at(TRUE), path[data.layout.first], Schedule((0.1, 0.01), 10), rescale=False)
+    free = np.zeros(6, bool)
+    kept = eliminate(data, start.terms, start, free, PRICE, ceiling=0.5 * start.cost)
+    assert kept.fit.terms.exponents == EXPONENTS
+    assert kept.bic == pytest.approx(kept.fit.cost + PRICE * 5)
+    assert len(eliminate(data, start.terms, start, free, PRICE, ceiling=2 * start.cost).fit.terms.exponents) == 4

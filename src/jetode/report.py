@@ -22,6 +22,7 @@ from jetode.forecast import Forecast
 from jetode.model import Model
 from jetode.outlook import lyapunov_exponent, next_steps, outlook, sentence
 from jetode.report_figures import Figure
+from jetode.search import MAX_SCORE
 from jetode.series import Series
 
 LONG_FORM = 60  # terms: a longer rational closure is left to model.json
@@ -177,7 +178,7 @@ def evidence(model: Model) -> Table:
         test("Residual over estimated noise", "noise_ratio", verdict.MAX_NOISE_RATIO, True)
         test("Slow structure in the residuals (1: white)", "block_ratio", verdict.MAX_BLOCK_RATIO, True)
         test("χ² per sample on a stretch held out of the fit", "held_out", verdict.MAX_HELD_OUT, True)
-        test("Gain of terms beyond its own over chance [standard deviations]", "score", verdict.MAX_SCORE, True)
+        test("Gain of terms beyond its own over chance [standard deviations]", "score", MAX_SCORE, True)
     test("Oscillations in the record", "oscillations", verdict.MIN_OSCILLATIONS, False)
     test("Distance of a long run’s distribution from the record’s [std]", "distance", verdict.MAX_DISTANCE, True)
     if found.get("spectrum_distance") is not None:

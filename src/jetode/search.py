@@ -231,16 +231,22 @@ def carry(
     return [c for c in out if c.cost <= reach]
 
 
-def select_terms(data: Data, candidate: Candidate, price: float, interrupt: Interrupt) -> Candidate:
-    """Reheat a suspicious fit and eliminate terms, D held about where it has come to; a grossly wrong fit is left."""
+def select_terms(
+    data: Data, candidate: Candidate, price: float, interrupt: Interrupt, ceiling: float = np.inf
+) -> Candidate:
+    """Reheat a suspicious fit and eliminate terms, D held about where it has come to; a grossly wrong fit, or one
+    that costs more than ``ceiling`` with all its terms, is left."""
     assert candidate.fit is not None
     fit = replace(candidate.fit, terms=held_terms(candidate, candidate.fit))
     fit = reheat(data, fit, interrupt)
     fit = replace(fit, terms=held_terms(candidate, fit))
     if not fit.cost <= GROSS * data.n_samples:
         return replace(candidate, fit=fit, bic=fit.cost + price * float(fit.terms.free.sum()))
-    selection = eliminate(data, fit.terms, fit, candidate.form.protected(fit.terms), price, interrupt)
+    protected = candidate.form.protected(fit.terms)
+    selection = eliminate(data, fit.terms, fit, protected, price, interrupt, ceiling=ceiling)
     chosen = replace(candidate, fit=selection.fit, bic=selection.bic)
+    if chosen.cost > ceiling:
+        return chosen
     if not candidate.form.has_pole:
         return sparser(data, replace(candidate, fit=fit), chosen, price, interrupt)
     other = regauge(chosen)
@@ -382,9 +388,10 @@ def climb(
         screened = screen(prepared, sigma, candidates, interrupt)
         progress(f"{name}: fitting the best on the record")
         chosen = list(found.candidates)
-        for candidate in carry(prepared, sigma, data, screened, plain, price, interrupt):
+        for i, candidate in enumerate(carry(prepared, sigma, data, screened, plain, price, interrupt)):
             progress(f"{name}: eliminating terms")
-            chosen.append(select_terms(data, candidate, price, interrupt))
+            ceiling = SATISFYING * data.n_samples if i else np.inf  # only the rung's best may fail to satisfy
+            chosen.append(select_terms(data, candidate, price, interrupt, ceiling))
             if interrupt():
                 break
         found = Found(tuple(_different(sorted(chosen, key=by_bic))), data, price)
