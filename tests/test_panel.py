@@ -172,10 +172,12 @@ def test_a_tie_at_the_horizon_is_a_tie():
     assert numbers["beats_peers"] == 1.0 and numbers["oracle_ratio"] == 1.0
 
 
-def test_the_page_has_one_row_per_channel_and_level():
-    text = page([result(), result(noise=0.0), result("Chua z", **{"class": "control <x>"})], "jetode benchmark panel")
+def test_the_page_has_one_row_per_channel():
+    results = [result(), result(noise=0.0), result("Chua z", **{"class": "control <x>"})]
+    text = page(results, ["jetode benchmark panel --more", "jetode benchmark panel"])
     assert text.count('<polyline class="ours"') == 3 and "control &lt;x&gt;" in text
-    assert "jetode benchmark panel" in text and text.count("<circle") == 3
+    assert "<code>jetode benchmark panel --more</code>, <code>jetode benchmark panel</code>." in text
+    assert text.count("<circle") == 3 and text.count("<details>") == 2
 
 
 def test_peers_are_compared_on_the_records_that_they_saw():
@@ -236,3 +238,20 @@ def test_peers_are_kept_apart_and_joined(tmp_path, monkeypatch):
     again = CliRunner().invoke(benchmark, [*longer, *places, "--only-peers"])
     assert again.exit_code == 0 and again.output.count("AR") == 1
     assert summarise([json.loads(p.read_text()) for p in (tmp_path / "ours").glob("*.json")])[0.05]["channels"] == 1
+
+
+def test_the_page_shows_all_that_is_in_the_directory(tmp_path, monkeypatch):
+    monkeypatch.setattr(panel, "measure", lambda task: result(task.channel.name, task.noise, task.trajectory, peers={}))
+    monkeypatch.setattr(panel, "measure_peers", lambda task: {"AR": 9.0})
+    for channel, noise, more in (
+        ("SprottS z", "0.05", ["--no-peers"]),
+        ("Chen x", "0", []),
+        ("Arneodo x", "0", ["--more"]),
+    ):
+        arguments = ["panel", "--channels", channel, "--noise", noise, "--trajectories", "2", *more]
+        done = CliRunner().invoke(benchmark, [*arguments, "--out", str(tmp_path)])
+        assert done.exit_code == 0, done.output
+        text = (tmp_path / "panel.html").read_text()
+        assert ("<td>SprottS z</td>" in text) == ("--more" not in more)
+        assert ("<td>Chen x</td>" in text) == (channel == "Chen x")
+        assert "--channels 'SprottS z' --noise 0.05 --trajectories 2 --no-peers" in text.replace("&#39;", "'")

@@ -18,6 +18,7 @@ from jetode.errors import InputError
 from jetode.files import make_directory, write_text
 
 Run = tuple[str, int, float, str]  # channel, trajectory, noise, table
+COMMANDS = "commands.txt"
 
 
 @click.group()
@@ -56,6 +57,8 @@ def panel(
 ) -> int:
     """Every channel × noise level × trajectory: form, terms, forecasts ahead, verdict, time, peers.
 
+    The page and the summary show every result that is in the --out directory, this run's and earlier ones'.
+
     \b
     Example:
       jetode benchmark panel --channels R0-R2 --noise 0.05 --trajectories 1 --no-peers
@@ -79,31 +82,31 @@ def panel(
         make_directory(peers_out or out) if peers or only_peers else None,
         compared,
     )
-    results = []
+    words = ["--channels", channels, "--noise", noise, "--trajectories", str(trajectories)]
+    words += ["--more"] if more else []
+    words += ["--only-peers"] if only_peers else [] if peers else ["--no-peers"]
+    words += ["--peer-trajectories", str(peer_trajectories)] if peer_trajectories else []
     for result in _results(runs, places, jobs):
-        results.append(result)
         click.echo(str(result["peers"]) if only_peers else line(result))
-    if only_peers:
+    for place in dict.fromkeys(filter(None, (places.out, places.peers))):
+        _note(place, shlex.join(["jetode", "benchmark", "panel", *words]))
+    if places.out is None:
         return 0
     from jetode.panel_page import page as render
     from jetode.panel_page import summarise, summary_text
 
+    results = list(places.kept({c.name for c in select(["all"], table)}))
     click.echo(summary_text(summarise(results)))
-    words = [
-        "jetode",
-        "benchmark",
-        "panel",
-        "--channels",
-        channels,
-        "--noise",
-        noise,
-        "--trajectories",
-        str(trajectories),
-    ]
-    words += ["--peers" if peers else "--no-peers", *(["--more"] if more else [])]
-    words += ["--peer-trajectories", str(peer_trajectories)] if peers and peer_trajectories else []
-    write_text(page or out / "panel.html", render(results, shlex.join(words)))
+    write_text(page or out / "panel.html", render(results, places.commands()))
     return 0
+
+
+def _note(place: Path, command: str) -> None:
+    """Add a command to the list of those that a directory's results come from."""
+    notes = place / COMMANDS
+    known = notes.read_text(encoding="utf-8").splitlines() if notes.exists() else []
+    if command not in known:
+        write_text(notes, "\n".join([*known, command]) + "\n")
 
 
 def line(result: dict[str, Any]) -> str:
@@ -169,6 +172,21 @@ class Places:
         if any(part is None for part in parts):
             return None
         return {key: value for part in parts if part is not None for key, value in part.items()}
+
+    def kept(self, names: set[str]) -> Iterator[dict[str, Any]]:
+        """Every result of these channels that is there, with its peers where they have been measured too."""
+        assert self.out is not None
+        for path in sorted(self.out.glob("*_n*_t*.json")):
+            result = json.loads(path.read_text(encoding="utf-8"))
+            beside = self.peers / f"{path.stem}.peers.json" if self.peers is not None else None
+            if not path.stem.endswith(".peers") and result["channel"] in names:
+                yield result | (_read(beside) or {} if beside is not None else {})
+
+    def commands(self) -> list[str]:
+        """The commands that left the results here."""
+        notes = [p / COMMANDS for p in dict.fromkeys((self.out, self.peers)) if p is not None]
+        found = [line for n in notes if n.exists() for line in n.read_text(encoding="utf-8").splitlines()]
+        return list(dict.fromkeys(found))
 
 
 def _file_name(run: Run) -> str:

@@ -43,6 +43,7 @@ def channel_numbers(runs: Sequence[Result]) -> dict[str, Any]:
         "ratio": _median(_ratio(r) for r in exact) if exact else None,
         "horizon": horizon,
         "peers": peers,
+        "best_peer": max(peers, key=lambda name: peers[name], default=None),
         "compared": len(compared),
         "compared_vpt": _median(r["vpt"] for r in compared),
         "beats": _beats(_median(r["vpt"] for r in compared), peers, horizon),
@@ -132,7 +133,7 @@ def summary_text(summary: dict[float, dict[str, float]]) -> str:
 
 # -- the page ----------------------------------------------------------------------------------------------
 
-WIDTH, HEIGHT = 220, 40
+WIDTH, HEIGHT = 120, 36
 
 
 def sparkline(truth: Sequence[float | None], forecast: Sequence[float | None]) -> str:
@@ -193,8 +194,8 @@ PAGE = """<!doctype html>
 <title>jetode: panel of channels</title>
 <style>
 :root { color-scheme: light dark; --truth: #888; --ours: #D55E00; }
-body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 90rem; padding: 0 1rem; }
-table { border-collapse: collapse; margin: 1rem 0; }
+body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 112rem; padding: 0 1rem; }
+table { border-collapse: collapse; margin: 1rem 0; font-size: 14px; }
 th, td { padding: .25rem .6rem; text-align: right; border-bottom: 1px solid #8884; vertical-align: middle; }
 th:first-child, td:first-child, td.left { text-align: left; }
 thead th { position: sticky; top: 0; background: Canvas; }
@@ -202,47 +203,61 @@ thead th { position: sticky; top: 0; background: Canvas; }
 polyline { fill: none; stroke-width: 1.2; } .truth { stroke: var(--truth); } .ours { stroke: var(--ours); }
 .frame { fill: none; stroke: var(--truth); } svg text { font-size: 12px; text-anchor: middle; fill: currentColor; }
 .right { fill: #0072B2; fill-opacity: .7; } .other { fill: none; stroke: var(--ours); stroke-width: 1.5; }
-.wide { overflow-x: auto; } pre { white-space: pre-wrap; } details { max-width: 30rem; }
+.level { border-left: 2px solid #8884; } h3 { font-size: 1em; margin: .8rem 0 .2rem; }
+.wide { overflow-x: auto; } pre { white-space: pre-wrap; margin: 0; } details { max-width: 34rem; min-width: 4rem; }
 </style>
 </head>
 <body>
 <h1>Panel of channels</h1>
-<p>{{ when }}, {{ versions }}. Made by <code>{{ command }}</code>. Every record has 6,001 samples at tc/20; forecasts
+<p>{{ when }}, {{ versions }}. Made by
+{% for c in commands %}<code>{{ c }}</code>{{ ", " if not loop.last }}{% endfor %}.
+Every record has 6,001 samples at tc/20; forecasts
 start at the last sample and are scored against the continuation nobody saw, in Lyapunov times (at most 10, or 100 tc).
 All defaults, no setting per system. “Right” means exactly the true terms in the canonical gauge and every coefficient
 within 10 % or 5 standard errors.</p>
 <h2>Summary over channels with an exact regular form (R0–R2)</h2>
-<table><thead><tr><th></th>{% for n in summary %}<th>noise {{ '%g' % (100 * n) }} % ({{ summary[n].channels }} channels,
+<div class="wide"><table><thead><tr><th></th>{% for n in summary %}
+<th>noise {{ '%g' % (100 * n) }} % ({{ summary[n].channels }} channels,
 {{ summary[n].runs }} runs)</th>{% endfor %}</tr></thead>
 {% for key, label in labels.items() %}<tr><td>{{ label }}</td>
 {% for n in summary %}<td>{{ number(summary[n][key]) }} {{ target(key, n) }}</td>{% endfor %}</tr>
-{% endfor %}</table>
+{% endfor %}</table></div>
 {% if duels %}<h2>Against the best peer</h2>
 <p>Median valid prediction time ahead over the same records, as a share of the horizon; a point above the diagonal is a
 channel on which jetode forecasts longer than the best of all peers. Filled: the equation is right; open: it is not.</p>
 <div class="wide">{% for rows in duels %}{{ duel(rows) }}{% endfor %}</div>{% endif %}
 <h2>Channels</h2>
-<div class="wide"><table><thead><tr><th>channel</th><th>class</th><th>noise</th><th>right</th><th>trusted</th><th>error
-of N</th><th>VPT</th><th>oracle</th><th>horizon</th>{% for p in peers %}<th>{{ p }}</th>{% endfor %}<th>CPU seconds</th>
-<th>truth and forecast ahead</th><th>equation found</th></tr></thead>
-{% for c in channels %}<tr><td>{{ c.channel }}</td><td>{{ c.class }}</td><td>{{ '%g' % (100 * c.noise) }} %</td>
-<td>{% if c.right is none %}–{% else %}<span class="{{ 'ok' if c.right >= 0.5 else 'bad' }}">{{ c.right_runs }} of
-{{ c.runs }}</span>{% endif %}</td>
-<td>{{ c.trusted }} of {{ c.runs }}</td><td>{{ number(c.error) }}</td>
+<p>Per noise level: records with the right equation (and how many were trusted); the median valid prediction time, with
+the true equations given, and of the best peer; truth (grey) and forecast (red) ahead of the first record.</p>
+<div class="wide"><table><thead><tr><th rowspan="2">channel</th><th rowspan="2">class</th><th rowspan="2">horizon</th>
+{% for n in summary %}<th colspan="5" class="level">noise {{ '%g' % (100 * n) }} %</th>{% endfor %}
+<th rowspan="2">equations, peers, times</th></tr>
+<tr>{% for n in summary %}<th class="level">right (trusted)</th><th>VPT</th><th>oracle</th><th>best peer</th>
+<th>ahead</th>{% endfor %}</tr></thead>
+{% for levels in channels %}<tr><td>{{ levels[0].channel }}</td><td>{{ levels[0].class }}</td>
+<td>{{ number(levels[0].horizon) }}</td>
+{% for n in summary %}{% set c = at(levels, n) %}{% if c is none %}<td colspan="5" class="level">–</td>{% else %}
+<td class="level">{% if c.right is none %}–{% else %}
+<span class="{{ 'ok' if c.right >= 0.5 else 'bad' }}">{{ c.right_runs }} of {{ c.runs }}</span>{% endif %}
+({{ c.trusted }})</td>
 <td class="{{ 'ok' if c.beats else '' }}">{{ number(c.vpt) }}</td><td>{{ number(c.oracle) }}</td>
-<td>{{ number(c.horizon) }}</td>
-{% for p in peers %}<td>{{ number(c.peers[p]) if p in c.peers else '–' }}</td>{% endfor %}
-<td>{{ number(c.seconds) }}</td><td>{{ spark(c.example.sparkline) }}</td>
-<td class="left"><details><summary>trajectory {{ c.example.trajectory }}</summary><pre>{{ c.example.equation }}</pre>
-{{ c.example.reason }}</details></td></tr>
+<td>{% if c.peers %}{{ number(c.peers.values() | max) }} {{ c.best_peer }}{% else %}–{% endif %}</td>
+<td>{{ spark(c.example.sparkline) }}</td>{% endif %}{% endfor %}
+<td class="left"><details><summary>show</summary>
+{% for c in levels %}<h3>noise {{ '%g' % (100 * c.noise) }} %, {{ c.runs }} records</h3>
+<pre>{{ c.example.equation }}</pre><p>{{ c.example.reason }}</p>
+<p>Error of N {{ number(c.error) }}, {{ number(c.seconds) }} CPU seconds (medians).
+{% if c.peers %}Peers, medians over {{ c.compared }} records (jetode {{ number(c.compared_vpt) }}):
+{% for p in c.peers %}{{ p }} {{ number(c.peers[p]) }}{{ ", " if not loop.last }}{% endfor %}.{% endif %}</p>
+{% endfor %}</details></td></tr>
 {% endfor %}</table></div>
 </body>
 </html>
 """
 
 
-def page(results: Sequence[Result], command: str) -> str:
-    """The page as HTML text."""
+def page(results: Sequence[Result], commands: Sequence[str]) -> str:
+    """The page as HTML text: one row per channel, its noise levels side by side."""
     import platform
     from datetime import UTC, datetime
     from importlib.metadata import version
@@ -260,13 +275,13 @@ def page(results: Sequence[Result], command: str) -> str:
         .render(
             when=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
             versions=f"{versions}, Python {platform.python_version()}",
-            command=command,
+            commands=commands,
             summary=summarise(results),
             labels=LABELS,
             target=lambda key, n: f"(target {_target(key, n)})" if _target(key, n) else "",
             number=lambda v: "–" if v is None or v != v else f"{v:.3g}",
-            channels=rows,
-            peers=sorted({name for c in rows for name in c["peers"]}),
+            channels=[[c for c in rows if c["channel"] == name] for name in dict.fromkeys(c["channel"] for c in rows)],
+            at=lambda levels, noise: next((c for c in levels if c["noise"] == noise), None),
             duels=[level for level in compared if level],
             duel=lambda level: Markup(duel(level)),
             spark=lambda s: Markup(sparkline(s["truth"], s["forecast"])),
