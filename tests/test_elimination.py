@@ -67,6 +67,18 @@ def test_best_support_against_all_supports(seed):
     assert score(found) <= sorted(score(k) for k in every)[3] + 1e-9  # greedy, yet among the best few of 32
 
 
+def test_best_support_ends_where_terms_are_nearly_dependent():
+    """Rounding then breaks the promise of single changes: the descent must not go in circles."""
+    rng = np.random.default_rng(3)
+    for _ in range(200):
+        root = rng.standard_normal((12, 12)) * np.geomspace(1.0, 1e-9, 12)
+        root[:, 1] = root[:, 0] + 1e-9 * root[:, 2]
+        model = Quadratic(rng.standard_normal(12) * 1e3, root.T @ root * 1e6)
+        found = model.best_support(np.ones(12, bool), np.zeros(12, bool), 10.0)
+        start, end = (model.restricted_cost(k) + 10.0 * k.sum() for k in (np.ones(12, bool), found))
+        assert end <= start
+
+
 def test_ranked_removals_are_wald_tests():
     model = random_quadratic(7)
     ranked = model.ranked_removals(np.ones(6, bool), np.zeros(6, bool))

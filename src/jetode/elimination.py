@@ -80,15 +80,20 @@ class Quadratic:
     def best_support(self, keep: BoolArray, protected: BoolArray, price: float) -> BoolArray:
         """Greedy descent of predicted cost + price · terms from ``keep`` by single removals and additions."""
         keep = keep.copy()
-        if protected.all():
-            return keep
+        score = self.restricted_cost(keep) + price * keep.sum()
         while True:
-            gain = self.changes(keep) + np.where(keep, -price, price)
-            gain[protected] = np.inf
-            flipped = int(np.argmin(gain))
-            if gain[flipped] >= -1e-9:
+            gains = self.changes(keep) + np.where(keep, -price, price)
+            for j in np.argsort(gains):
+                if gains[j] >= 0.0:
+                    return keep
+                trial = keep.copy()
+                trial[j] = ~trial[j]
+                lower = self.restricted_cost(trial) + price * trial.sum()
+                if not protected[j] and lower < score - 1e-9:  # where F is nearly singular a promise may fail
+                    keep, score = trial, lower
+                    break
+            else:
                 return keep
-            keep[flipped] = ~keep[flipped]
 
     def ranked_removals(self, keep: BoolArray, protected: BoolArray) -> list[tuple[float, int]]:
         """Predicted rise of the cost for each single removal, smallest first."""
