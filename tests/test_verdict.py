@@ -95,6 +95,7 @@ BLIND = Sufficiency((1.0,), {2: (0.8,), 3: (0.8,), 4: (0.8,)}, {1.4: (0.1,)})
         ({"oscillations": 12.0}, "longer"),
         ({"colour": 0.5}, "sigma"),
         ({"residual": 0.5}, "lower noise"),
+        ({"offset": 50.0, "sampling": 6.0}, "mean lies 50 std from 0"),
         ({}, "another channel"),
     ],
 )

@@ -56,6 +56,7 @@ COARSE = 10.0  # samples per oscillation
 DRIFT, DRIFT_SIGNIFICANCE = 0.25, 3.0  # std, standard errors
 FEW_OSCILLATIONS = 30.0
 HEAVY_NOISE = 0.3
+FAR_OFFSET = 6.0  # std of the mean from 0
 SEGMENT = 40.0  # tc: of a periodogram
 BAND = 1.0  # 1/tc: frequencies compared
 ANOTHER = "Try another channel of the same system, or order 4 (`jetode diagnose` says what the record shows)."
@@ -77,7 +78,7 @@ class Evidence:
     ``spectrum_distance``: share of power at other frequencies in the long rollout than in the record;
     ``exponents``: Lyapunov spectrum with ``exponent_errors``, ``dimension``: that of Kaplan and Yorke;
     ``sufficiency``: jets against delays, tested where the model is refused; ``exhausted``: the search ended at its
-    bound of iterations, not at its last form.
+    bound of iterations, not at its last form; ``offset``: distance of the record's mean from 0 (in std).
     """
 
     chi2: float
@@ -107,6 +108,7 @@ class Evidence:
     dimension: float = nan
     sufficiency: Sufficiency | None = None
     exhausted: bool = False
+    offset: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; numbers that do not exist become null."""
@@ -272,6 +274,7 @@ def gather(joint: JointFit, records: Sequence[Series], interrupt: Callable[[], b
         exponents=exponents,
         exponent_errors=errors,
         dimension=dimension,
+        offset=abs(float(np.mean(smooth))) / float(np.std(smooth)),
     )
     if not evidence.complete or judge(evidence, joint.prepared.clean).trusted:
         return evidence
@@ -284,6 +287,12 @@ def judge(e: Evidence, clean: bool) -> Verdict:
     verdict = _first_failure(e, clean)
     if verdict is None:
         return _trusted(e, clean)
+    if e.offset > FAR_OFFSET:
+        verdict = replace(
+            verdict,
+            advice=f"Subtract a constant from the record: its mean lies {e.offset:.0f} std from 0, so far that powers of "
+            "the signal are hard to tell apart.",
+        )
     if e.complete and e.sufficiency is not None and e.sufficiency.hidden:
         return replace(verdict, reason=f"{verdict.reason} {e.sufficiency.sentence()}")
     return verdict
