@@ -290,8 +290,8 @@ def judge(e: Evidence, clean: bool) -> Verdict:
     if e.offset > FAR_OFFSET:
         verdict = replace(
             verdict,
-            advice=f"Subtract a constant from the record: its mean lies {e.offset:.0f} std from 0, so far that powers of "
-            "the signal are hard to tell apart.",
+            advice=f"Subtract a constant from the record: its mean lies {e.offset:.0f} std from 0, so far that powers "
+            "of the signal are hard to tell apart.",
         )
     if e.complete and e.sufficiency is not None and e.sufficiency.hidden:
         return replace(verdict, reason=f"{verdict.reason} {e.sufficiency.sentence()}")
