@@ -1,6 +1,6 @@
 """How far from 0 may a record lie?  ``python benchmarks/offset.py``: Lorenz x at 15 % noise and clean, with constants
 of 0 to 50 std added.  The equation then has the terms of the shifted coordinate; a shift loses no information,
-only of conditioning, and the advice of a refused model says so.  Set OPENBLAS_NUM_THREADS=1.
+it only makes powers of the signal nearly dependent; the advice of a refused model says so.  Set OPENBLAS_NUM_THREADS=1.
 """
 
 from __future__ import annotations
