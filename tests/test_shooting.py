@@ -23,6 +23,14 @@ def make_terms(precision=0.0):
     return Terms(3, 1, ROWS, EXPONENTS, VALUES, FREE, np.full(count, 0.1), np.full(count, precision))
 
 
+def headed_terms(precision=0.0):
+    """A field whose first row is not x_1: x_0' = 0.2 + x_0 x_1 + ..., as in a chain."""
+    rows = np.array([0, 0, 0, 1, 2, 2, 2], np.int64)
+    exponents = ((0, 0, 0), (1, 1, 0), (1, 0, 0), (0, 0, 1), (0, 0, 0), (0, 1, 0), (1, 1, 0))
+    values = np.array([0.2, 1.0, -0.4, 1.0, -0.6, -1.0, -0.5])
+    return Terms(3, 0, rows, exponents, values, FREE, np.full(7, 0.1), np.full(7, precision))
+
+
 def make_data(lengths=(60, 45), tableau=RK4, seed=0, missing=(), spacing=0.03, step=0.06, **options):
     layout = make_layout(lengths, spacing, step, 0.3, **options)
     rng = np.random.default_rng(seed)
@@ -73,9 +81,10 @@ LAYOUTS = pytest.mark.parametrize(
 
 
 @LAYOUTS
+@pytest.mark.parametrize("make", [make_terms, headed_terms])
 @pytest.mark.parametrize(("q", "precision", "damping"), [(0.5, 0.0, 0.0), (0.05, 0.3, 0.0), (0.3, 0.2, 1.7)])
-def test_riccati_step_solves_the_dense_normal_equations(data, q, precision, damping):
-    terms = make_terms(precision)
+def test_riccati_step_solves_the_dense_normal_equations(data, make, q, precision, damping):
+    terms = make(precision)
     rng = np.random.default_rng(1)
     states = 0.5 * rng.standard_normal((data.layout.first.size, 3))
     theta = terms.coefficients[FREE]
@@ -162,6 +171,23 @@ def test_order_of_the_integrators(tableau, order):
         errors.append(np.abs(-jumps[0] - exact).max())
     slope = np.polyfit(np.log(1.0 / steps), np.log(errors), 1)[0]
     assert order - 0.5 < slope < order + 1.0
+
+
+@pytest.mark.parametrize("make", [make_terms, headed_terms])
+def test_samples_within_a_step_lie_on_its_cubic(make):
+    """Hermite's error falls with the fourth power of the step, whatever the first row of the field is."""
+    terms, start = make(), np.stack([[0.4, -0.3, 0.8], np.zeros(3)])
+    errors = []
+    for n in (24, 48, 96):
+        paths = []
+        for step in (2.0 / n, 4 * 2.0 / n):  # every sample a step, and four samples a step
+            layout = make_layout((n + 1,), 2.0 / n, step, 10.0)
+            predicted, jumps, y = np.empty(n + 1), np.empty((2, 3)), np.zeros(n + 1)
+            program = terms.program()
+            evaluate_path(start, terms.coefficients, y, y, program, layout, RK8, predicted, jumps)
+            paths.append(predicted[:-1])
+        errors.append(np.abs(paths[1] - paths[0]).max())
+    assert 3.4 < -np.polyfit(np.log([24, 48, 96]), np.log(errors), 1)[0] < 4.6
 
 
 def test_hard_constraint_is_the_limit_of_small_q():

@@ -112,6 +112,52 @@ def _sensitivity_step(
                     big_s[c, m] += f * big_stages[i * d + c, m]
 
 
+@njit(inline="always")
+def _slope(x, coefficients, chain, parent, variable, rows, slots, table):
+    """x'_0."""
+    if chain > 0:
+        return x[1]
+    table[0] = 1.0
+    for k in range(1, parent.shape[0]):
+        table[k] = table[parent[k]] * x[variable[k]]
+    value = 0.0
+    for j in range(rows.shape[0]):
+        if rows[j] == 0:
+            value += coefficients[j] * table[slots[j]]
+    return value
+
+
+@njit(**_KERNEL)
+def _slope_sensitivity(
+    x, big_s, coefficients, chain, parent, variable, rows, slots, free_index, table, gradients, out,
+):  # fmt: skip
+    """x'_0, and its derivatives by (X_k, θ) in ``out``."""
+    d, columns = big_s.shape
+    value = _slope(x, coefficients, chain, parent, variable, rows, slots, table)
+    if chain > 0:
+        for m in range(columns):
+            out[m] = big_s[1, m]
+        return value
+    for e in range(d):
+        gradients[0, e] = 0.0
+    for k in range(1, parent.shape[0]):
+        v = variable[k]
+        for e in range(d):
+            gradients[k, e] = gradients[parent[k], e] * x[v]
+        gradients[k, v] += table[parent[k]]
+    for m in range(columns):
+        out[m] = 0.0
+    for j in range(rows.shape[0]):
+        if rows[j] == 0:
+            for e in range(d):
+                f = coefficients[j] * gradients[slots[j], e]
+                for m in range(columns):
+                    out[m] += f * big_s[e, m]
+            if free_index[j] >= 0:
+                out[d + free_index[j]] += table[slots[j]]
+    return value
+
+
 @njit(**_KERNEL)
 def _hermite(fraction, h):
     """Cubic Hermite weights of (x_left, x'_left, x_right, x'_right)."""
@@ -142,13 +188,15 @@ def evaluate_path(states, coefficients, y, weight, program, layout, tableau, pre
             n = min(stride, end - i)
             h = n * spacing
             right[:] = left
+            before = _slope(left, coefficients, chain, parent, variable, rows, slots, table) if n > 1 else 0.0
             for _ in range(substeps):
                 _step(right, h / substeps, coefficients, chain, parent, variable, rows, slots, a, b,
                       stages, table, trial)  # fmt: skip
             if n > 1:
+                after = _slope(right, coefficients, chain, parent, variable, rows, slots, table)
                 for m in range(1, n):
                     w0, w1, w2, w3 = _hermite(m / n, h)
-                    predicted[i + m] = w0 * left[0] + w1 * left[1] + w2 * right[0] + w3 * right[1]
+                    predicted[i + m] = w0 * left[0] + w1 * before + w2 * right[0] + w3 * after
             i += n
             if i < end:
                 predicted[i] = right[0]
@@ -210,6 +258,7 @@ def linearise(
     big_s = np.empty((d, columns))
     left = np.empty(2)
     big_left = np.zeros((2, columns))
+    big_after = np.zeros(columns)
     v = np.empty(columns)
     block = np.empty((columns, columns))
     slope = np.empty(columns)
@@ -232,21 +281,29 @@ def linearise(
             h = n * spacing
             if n > 1:
                 left[0] = x[0]
-                left[1] = x[1]
                 big_left[0] = big_s[0]
-                big_left[1] = big_s[1]
+                left[1] = _slope_sensitivity(
+                    x, big_s, coefficients, chain, parent, variable, rows, slots, free_index, table, gradients,
+                    big_left[1],
+                )  # fmt: skip
             for _ in range(substeps):
                 _sensitivity_step(
                     x, big_s, h / substeps, coefficients, chain, parent, variable, rows, slots, free_index, a, b,
                     stages, big_stages, table, gradients, jacobian, trial, big_trial,
                 )  # fmt: skip
+            after = 0.0
+            if n > 1:
+                after = _slope_sensitivity(
+                    x, big_s, coefficients, chain, parent, variable, rows, slots, free_index, table, gradients,
+                    big_after,
+                )  # fmt: skip
             for m in range(1, n + 1):
                 if i + m < end and weight[i + m] > 0.0:
                     if m < n:
                         w0, w1, w2, w3 = _hermite(m / n, h)
-                        value = w0 * left[0] + w1 * left[1] + w2 * x[0] + w3 * x[1]
+                        value = w0 * left[0] + w1 * left[1] + w2 * x[0] + w3 * after
                         for e in range(columns):
-                            v[e] = w0 * big_left[0, e] + w1 * big_left[1, e] + w2 * big_s[0, e] + w3 * big_s[1, e]
+                            v[e] = w0 * big_left[0, e] + w1 * big_left[1, e] + w2 * big_s[0, e] + w3 * big_after[e]
                     else:
                         value = x[0]
                         for e in range(columns):
