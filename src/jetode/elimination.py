@@ -63,50 +63,31 @@ class Quadratic:
         )
         return float(self.theta[out] @ schur @ self.theta[out])
 
-    def changes(self, keep: BoolArray) -> FloatArray:
-        """How much the predicted cost changes when each single term joins or leaves ``keep``: −r²/s with the score r
-        of an absent term and its variance s given the others, x²/C for a present one (Wald)."""
-        f, pull = self.information, self.information @ self.theta
-        out = np.empty(keep.size)
-        inverse = _inverse(f[np.ix_(keep, keep)])
-        optimum = inverse @ pull[keep]
-        out[keep] = optimum**2 / np.maximum(np.diag(inverse), 1e-300)
-        across = f[np.ix_(~keep, keep)]
-        score = pull[~keep] - across @ optimum
-        variance = np.diag(f)[~keep] - np.sum((across @ inverse) * across, axis=1)
-        out[~keep] = -(score**2) / np.maximum(variance, 1e-13 * np.diag(f)[~keep] + 1e-300)
-        return out
-
     def best_support(self, keep: BoolArray, protected: BoolArray, price: float) -> BoolArray:
         """Greedy descent of predicted cost + price · terms from ``keep`` by single removals and additions."""
         keep = keep.copy()
         score = self.restricted_cost(keep) + price * keep.sum()
         while True:
-            gains = self.changes(keep) + np.where(keep, -price, price)
-            for j in np.argsort(gains):
-                if gains[j] >= 0.0:
-                    return keep
+            moves = []
+            for j in np.flatnonzero(~protected):
                 trial = keep.copy()
                 trial[j] = ~trial[j]
-                lower = self.restricted_cost(trial) + price * trial.sum()
-                if not protected[j] and lower < score - 1e-9:  # where F is nearly singular a promise may fail
-                    keep, score = trial, lower
-                    break
-            else:
+                moves.append((self.restricted_cost(trial) + price * trial.sum(), int(j)))
+            lowest, flipped = min(moves, default=(np.inf, -1))
+            if lowest >= score - 1e-9:
                 return keep
+            keep[flipped] = ~keep[flipped]
+            score = lowest
 
     def ranked_removals(self, keep: BoolArray, protected: BoolArray) -> list[tuple[float, int]]:
         """Predicted rise of the cost for each single removal, smallest first."""
-        rises = self.changes(keep)
-        return sorted((float(rises[j]), int(j)) for j in np.flatnonzero(keep & ~protected))
-
-
-def _inverse(matrix: FloatArray) -> FloatArray:
-    """Inverse of an information matrix, its rounding bounded on the scale of unit diagonal."""
-    scale = 1.0 / np.sqrt(np.maximum(np.diag(matrix), 1e-300))
-    values, vectors = np.linalg.eigh(matrix * scale[:, None] * scale[None, :])
-    floor = 1e-13 * values[-1] if values.size else 0.0
-    return ((vectors / np.maximum(values, floor)) @ vectors.T) * scale[:, None] * scale[None, :]
+        base = self.restricted_cost(keep)
+        out = []
+        for j in np.flatnonzero(keep & ~protected):
+            trial = keep.copy()
+            trial[j] = False
+            out.append((self.restricted_cost(trial) - base, int(j)))
+        return sorted(out)
 
 
 def expand(full: Terms, terms: Terms) -> tuple[BoolArray, FloatArray]:
@@ -223,8 +204,14 @@ def eliminate(
 
 def _best_addition(quadratic: Quadratic, keep: BoolArray) -> BoolArray | None:
     """The single addition with the largest predicted fall of the cost."""
-    if keep.all():
+    base = quadratic.restricted_cost(keep)
+    falls = []
+    for j in np.flatnonzero(~keep):
+        trial = keep.copy()
+        trial[j] = True
+        falls.append((base - quadratic.restricted_cost(trial), j))
+    if not falls:
         return None
     out = keep.copy()
-    out[np.argmin(np.where(keep, np.inf, quadratic.changes(keep)))] = True
+    out[max(falls)[1]] = True
     return out

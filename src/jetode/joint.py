@@ -164,8 +164,13 @@ def term_margin(found: Found, best: Candidate) -> float:
         return 0.0
     keep = expand(full, best.fit.terms)[0][full.free]
     protected = best.form.protected(full)[full.free]
-    rises = model.changes(keep) + np.where(keep, -found.price, found.price)
-    return float(np.min(rises[~(keep & protected)], initial=np.inf))
+    base = model.restricted_cost(keep)
+    out = [rise - found.price for rise, _ in model.ranked_removals(keep, protected)[:1]]
+    for j in np.flatnonzero(~keep):
+        trial = keep.copy()
+        trial[j] = True
+        out.append(model.restricted_cost(trial) + found.price - base)
+    return float(min(out, default=np.inf))
 
 
 def false_neighbour_order(prepared: Prepared) -> int:
