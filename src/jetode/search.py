@@ -23,13 +23,13 @@ from jetode.forms import (
     is_denominator,
     pole_free,
     regular_of,
-    smooth_hidden,
+    regular_states,
     start_form,
 )
 from jetode.gauges import cancels, sparsest
 from jetode.gaussnewton import Data, Fit, path_states
 from jetode.implicit import Proposal, fit_proposal, proposals
-from jetode.polynomials import FloatArray, Polynomial, evaluate
+from jetode.polynomials import FloatArray, Polynomial
 from jetode.prepare import STEP, Prepared
 from jetode.regular import RegularClosure
 from jetode.shooting import Terms
@@ -185,14 +185,8 @@ def _distinct(ranked: list[Candidate]) -> list[Candidate]:
 
 
 def states_for(prepared: Prepared, regular: RegularClosure, data: Data) -> FloatArray:
-    """Node states from the smoothed jets, the hidden coordinate by the penalised solve."""
-    n = data.y.size
-    jets = prepared.jets.head(n)
-    lower = jets.u[:, : regular.order - 1]
-    big_d = evaluate(regular.D, lower)
-    top = jets.u[:, regular.order - 1] - evaluate(regular.a, lower)
-    w = top / big_d if regular.pole_factor() is None else smooth_hidden(jets, big_d, top)
-    return np.column_stack([lower, w])[data.layout.first]
+    """Node states from the smoothed jets, the hidden coordinates by the penalised solve."""
+    return regular_states(prepared.jets.head(data.y.size), regular)[data.layout.first]
 
 
 def carry(
@@ -276,12 +270,11 @@ def regauge(candidate: Candidate) -> Candidate | None:
     """The same fit in the canonical gauge, where other terms can vanish; None where it is there already."""
     assert candidate.fit is not None
     regular = regular_of(candidate.fit.terms)
-    alpha, g = regular.gauge()
+    g = regular.gauge()[1]
     if (not g and regular.lead == candidate.form.lead) or candidate.form.required or candidate.form.fixed:
         return None
     canonical = regular.canonical()
-    states = candidate.fit.states.copy()
-    states[:, -1] = alpha * states[:, -1] + evaluate(g, states[:, :-1])
+    states = regular.canonical_states(candidate.fit.states)
     others = {e: None for e in canonical.D if e != canonical.lead}
     if any(canonical.lead):
         others |= {(0,) * (regular.order - 1): None}
@@ -291,6 +284,8 @@ def regauge(candidate: Candidate) -> Candidate | None:
         tuple(others),
         tuple(canonical.a),
         tuple(canonical.P),
+        f0=candidate.form.f0,
+        c=candidate.form.c,
     )
     fit = rescale_hidden(replace(candidate.fit, terms=form.terms(canonical, candidate.hold), states=states))
     return replace(candidate, form=form, fit=fit)
