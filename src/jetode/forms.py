@@ -25,6 +25,7 @@ COLLAPSE_WIDTH = 0.15  # of the std of D: samples nearer to the pole than this s
 HIDDEN_STIFFNESS = 3e-4  # weight of (d²w/dτ²)² against the misfit of D w, both dimensionless
 RIDGE = 1e-4  # precision of the prior θ ~ 0 on every dimensionless coefficient
 POLE_HOLD = 100.0  # see Form.terms: a tenth of a std
+EDGE = 0.5  # of the rms of c: nearer to its zero u1 says little on v
 WINDOW = 0.25  # tc: length of the windows over which increments of w are regressed
 
 
@@ -32,7 +33,8 @@ WINDOW = 0.25  # tc: length of the windows over which increments of w are regres
 class Form:
     """Monomials allowed in a and D (over u0 … u_{n−2}) and P (over u0 … u_{n−2}, w); ``lead`` is D's fixed one.
 
-    A chain has monomials of f0 and c (over u0), the first of ``c`` fixed.  Terms, as (part, exponents), can be ``required``, or ``fixed`` at a value that holds for D's leading coefficient 1.
+    A chain has monomials of f0 and c (over u0), the first of ``c`` fixed.  Terms, as (part, exponents), can be
+    ``required``, or ``fixed`` at a value that holds for D's leading coefficient 1.
     """
 
     order: int
@@ -89,9 +91,7 @@ def field_terms(keys: Sequence[tuple[str, Exponents]], values: Sequence[float], 
     """Terms (part, exponents) of a regular closure with these coefficients as a vector field, none of them free."""
     rows = {"f0": 0, "c": 0, "a": order - 2, "D": order - 2, "P": order - 1}
     after = {"c": (1,), "D": (1,)}  # c multiplies v, D multiplies w: the coordinate after their own
-    exponents = [
-        (*e, *after.get(part, ()), *(0,) * (order - len(e) - len(after.get(part, ())))) for part, e in keys
-    ]
+    exponents = [(*e, *after.get(part, ()), *(0,) * (order - len(e) - len(after.get(part, ())))) for part, e in keys]
     count = len(exponents)
     return Terms(
         order, chain, np.array([rows[part] for part, _ in keys], np.int64), tuple(exponents), np.array(values),
@@ -173,6 +173,13 @@ def curved_pole(a_degree: int, curve_degree: int, degree: int) -> Form:
         tuple((k, 0) for k in range(a_degree + 1)),
         hidden_library(3, degree),
     )
+
+
+def chain(degree: int, hidden: int) -> Form:
+    """Order 3, u0' = f0 + c v with c affine and f0 a constant, v' = w, and P at most of degree ``hidden`` in v and w
+    together."""
+    big_p = tuple(e for e in hidden_library(3, degree) if e[1] + e[2] <= hidden)
+    return Form(3, (0, 0), (), (), big_p, f0=((0,),), c=((1,), (0,)))
 
 
 @dataclass(frozen=True)
@@ -272,26 +279,47 @@ def regress_increments(jets: Jets, states: FloatArray, library: Library) -> Floa
     return np.linalg.solve(gram, damped.T @ rhs) / size
 
 
+def chain_second(jets: Jets, f0: Polynomial, c: Polynomial) -> tuple[FloatArray, FloatArray]:
+    """v and v' of a chain from c v = u1 − f0.  Near c = 0, where an orbit can rest for long, errors of u0, c and f0
+    weigh more than v: there its smoothness decides."""
+    u0 = jets.u[:, :1]
+    factor = evaluate(c, u0)
+    trust = factor**2 / (factor**2 + EDGE**2 * np.mean(factor**2))
+    v = smooth_hidden(jets, trust * factor, trust * (jets.u[:, 1] - evaluate(f0, u0)))
+    return v, np.concatenate([np.gradient(v[piece], jets.spacing) for piece in jets.pieces()])
+
+
 def regular_states(jets: Jets, regular: RegularClosure) -> FloatArray:
     """States at every sample from the jets, the hidden coordinates by the penalised solve."""
     lower, top = jets.u[:, : regular.order - 1], jets.u[:, regular.order - 1]
     if regular.is_chain:
-        u0 = jets.u[:, :1]
-        v = smooth_hidden(jets, evaluate(regular.c, u0), jets.u[:, 1] - evaluate(regular.f0, u0))
-        lower, top = np.column_stack([u0, v]), _rate(jets, v)
+        v, top = chain_second(jets, regular.f0, regular.c)
+        lower = np.column_stack([jets.u[:, 0], v])
     big_d, target = evaluate(regular.D, lower), top - evaluate(regular.a, lower)
     w = target / big_d if regular.pole_factor() is None else smooth_hidden(jets, big_d, target)
     return np.column_stack([lower, w])
 
 
-def _rate(jets: Jets, values: FloatArray) -> FloatArray:
-    """d/dτ, record by record."""
-    return np.concatenate([np.gradient(values[piece], jets.spacing) for piece in jets.pieces()])
+def chain_start(
+    jets: Jets, form: Form, v: FloatArray, rate: FloatArray, f0: Polynomial, c: Polynomial
+) -> tuple[Terms, FloatArray]:
+    """Terms and states of a chain with D = 1 from v and v' at every sample: v and w at std 1, P from increments."""
+    spread, top = float(np.std(v)), float(np.std(rate))
+    states = np.column_stack([jets.u[:, 0], v / spread, rate / top])
+    library = Library(form.big_p, 3)
+    big_p = library.polynomial(regress_increments(jets, states, library))
+    factor = {e: x * spread for e, x in c.items()}
+    return form.terms(RegularClosure({}, {(0, 0): top / spread}, big_p, 3, f0, factor)), states
 
 
 def start_form(jets: Jets, form: Form, denominator: Polynomial) -> Start:
-    """The start of a form whose D is guessed as ``denominator`` (over u0 … u_{n−2}); w is scaled to std 1."""
+    """The start of a form whose D is guessed as ``denominator`` (over u0 … u_{n−2}); w is scaled to std 1.
+
+    In a chain without another pole the guess is that of c (over u0), and f0 starts at 0.
+    """
     n = form.order
+    if form.is_chain:
+        return Start(*chain_start(jets, form, *chain_second(jets, {}, denominator), {}, denominator), 0.0)
     quality = 0.0
     if form.has_pole:
         big_d = evaluate(denominator, jets.u[:, : n - 1])

@@ -46,7 +46,6 @@ from jetode.polynomials import (
     total_degree_exponents,
 )
 
-
 SHIFT: Polynomial = {(0,): 1.0}  # the c of u0' = u1
 
 
@@ -223,10 +222,10 @@ class RegularClosure:
         out = reduced.with_hidden_scaled(alpha)
         if not g:
             return out
-        sizes = replace(
-            out,
-            **{part: {e: abs(c) for e, c in getattr(out, part).items()} for part in ("a", "D", "P", "f0", "c")},
+        a_abs, d_abs, p_abs, f_abs, c_abs = (
+            {e: abs(c) for e, c in p.items()} for p in (out.a, out.D, out.P, out.f0, out.c)
         )
+        sizes = RegularClosure(a_abs, d_abs, p_abs, self.order, f_abs, c_abs)
         a_size, substituted, drift = _shift(sizes, {e: -abs(c) for e, c in g.items()})
         p_size = add(substituted, scale(drift, -1.0))
         out = out.with_hidden_shifted(g)
@@ -257,8 +256,8 @@ class RegularClosure:
     def rational(self) -> Closure:
         """D^(m−1) u_{n−1}' = N with m = max(2, degree of P in w); constant D gives a plain polynomial.
 
-        In a chain that is the closure of v' (u2 and w eliminated); with v = (u1 − f0)/c and
-        v' = (u2 − (f0' + c' v) u1)/c the derivative of u2 follows, multiplied by the power of c that leaves no fraction.
+        In a chain that is the closure of v'; with v = (u1 − f0)/c and v' = (u2 − (f0' + c' v) u1)/c the derivative of
+        u2 follows, multiplied by the power of c that leaves no fraction.
         """
         n = self.order
         a, big_d = embed(self.a, n), embed(self.D, n)
@@ -338,7 +337,8 @@ class RegularClosure:
         for name, (offset, factor, coordinate) in zip(names, self.rows(), strict=False):
             known = names[: len(next(iter(factor)))]
             row, times = text(offset, known, digits) if offset else "", text(factor, known, digits)
-            coupled = coordinate if times == "1" else f"({times}) {coordinate}" if " " in times else f"{times} {coordinate}"
+            times = f"({times})" if " " in times else times
+            coupled = coordinate if times == "1" else f"{times} {coordinate}"
             lines.append(f"{name}' = " + (f"{row} + {coupled}" if row else coupled))
         return "\n".join([*lines, "w' = " + text(self.P, names, digits)])
 

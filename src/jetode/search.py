@@ -19,6 +19,7 @@ from jetode.forms import (
     POLE_HOLD,
     Form,
     affine_pole,
+    chain,
     curved_pole,
     is_denominator,
     pole_free,
@@ -60,6 +61,8 @@ PROPOSED = 3  # null vectors of a clean record that are fitted
 POLES = 11  # candidate poles along u0
 TILTED_POLES = 7  # and along each tilted direction
 TILTS = (30.0, 60.0, 90.0, 120.0, 150.0)  # degrees, of D's gradient from u0 to u1
+EDGE_QUANTILE = 0.02  # of the smoothed record: its edge
+BEYOND = (0.0, 0.02, 0.05, 0.1, 0.3)  # std: how far beyond the edge a chain's c may vanish
 CURVED_HOLD = 3.0  # precision with which a curved D is held: it has to find its shape first
 FEW_TERMS = 10
 SATISFYING = 1.035  # cost per sample
@@ -71,7 +74,7 @@ SUSPICIOUS = 1.04  # cost per sample above which a fit is reheated
 
 @dataclass(frozen=True)
 class Candidate:
-    """A form, a guess of its D (over u0 … u_{n−2}), and, once fitted, the fit and its score.
+    """A form, a guess of its D (over u0 … u_{n−2}; in a chain, of its c), and, once fitted, the fit and its score.
 
     D is ``fixed`` during the first look, or free from the start; then it is held with precision ``hold``.
     """
@@ -293,7 +296,7 @@ def regauge(candidate: Candidate) -> Candidate | None:
 
 def held_terms(candidate: Candidate, fit: Fit) -> Terms:
     """All terms of the form at the fit's coefficients, D held near where it is."""
-    return candidate.form.terms(regular_of(fit.terms), candidate.hold if candidate.form.has_pole else 0.0)
+    return candidate.form.terms(regular_of(fit.terms), candidate.hold)
 
 
 def reheat(data: Data, fit: Fit, interrupt: Interrupt) -> Fit:
@@ -398,10 +401,11 @@ Rung = tuple[str, list[Candidate], list[Candidate]]
 
 def rungs(prepared: Prepared, order: int) -> list[Rung]:
     """The ladder (name, candidates without a pole, candidate poles): a pole in u0 with quadratic P; tilted poles,
-    and cubic P without a pole; cubic P with a pole in u0; curved poles."""
+    and cubic P without a pole; chains; cubic P with a pole in u0; curved poles."""
     ladder: list[Rung] = [("quadratic", [without_pole(order, 2)], u0_poles(prepared, order, 2, 2))]
     if order == 3:
         ladder.append(("tilted", [without_pole(order, 3)], tilted_poles(prepared)))
+        ladder.append(("chain", [], chains(prepared)))
         ladder.append(("cubic", [], u0_poles(prepared, order, 3, 3)))
         ladder.append(("curved", [], curved_poles(prepared)))
     else:
@@ -419,6 +423,14 @@ def tilted_poles(prepared: Prepared) -> list[Candidate]:
         for p in pole_quantiles(values, TILTED_POLES):
             out.append(Candidate(form, {(0, 1): 1.0, (1, 0): float(tilt), (0, 0): -float(p)}))
     return out
+
+
+def chains(prepared: Prepared) -> list[Candidate]:
+    """u0' = f0 + (u0 − p) v: a recurrent orbit cannot cross u0 = p, where u0' = f0, in one direction only, so that p
+    lies beyond the range of the record."""
+    form = chain(2, 1)
+    low, high = np.quantile(prepared.jets.u[:, 0], (EDGE_QUANTILE, 1.0 - EDGE_QUANTILE))
+    return [Candidate(form, {(1,): 1.0, (0,): -float(p)}) for d in BEYOND for p in (low - d, high + d)]
 
 
 def curved_poles(prepared: Prepared) -> list[Candidate]:
