@@ -146,14 +146,17 @@ def without_pole(order: int, degree: int) -> Candidate:
     return Candidate(pole_free(order, degree), {(0,) * (order - 1): 1.0})
 
 
-def screening(prepared: Prepared, sigma: float) -> Data:
-    """The stretch that candidates are screened on."""
-    return prepared.data(sigma, min(prepared.y.size, round(SCREEN_LENGTH / prepared.jets.spacing)), 1.5 * STEP)
+def screening(prepared: Prepared, sigma: float, candidates: Iterable[Candidate] = ()) -> Data:
+    """The stretch that candidates are screened on; for chains, whose hidden coordinates show only while the record is
+    away from its edge, all that is searched."""
+    length = SEARCH_LENGTH if any(c.form.is_chain for c in candidates) else SCREEN_LENGTH
+    return prepared.data(sigma, min(prepared.y.size, round(length / prepared.jets.spacing)), 1.5 * STEP)
 
 
 def screen(prepared: Prepared, sigma: float, candidates: Iterable[Candidate], interrupt: Interrupt) -> list[Candidate]:
     """Fit every candidate on a stretch with its D fixed, the better ones further with D held; best first."""
-    data = screening(prepared, sigma)
+    candidates = list(candidates)
+    data = screening(prepared, sigma, candidates)
     jets = prepared.jets.head(data.y.size)
     looked: list[Candidate] = []
     for candidate in candidates:
@@ -204,7 +207,7 @@ def carry(
     """Cool the screened candidates on ``data`` with D held, and those without a pole, which need no scan, from the
     start; keep what elimination could still make best."""
     out = []
-    screened = screening(prepared, sigma)
+    screened = screening(prepared, sigma, candidates)
     reach = candidates[0].cost + CARRY_REACH * price if candidates else 0.0
     for candidate in candidates[:CARRIED]:
         if interrupt() or candidate.fit is None or candidate.cost > reach:
