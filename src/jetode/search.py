@@ -62,7 +62,8 @@ POLES = 11  # candidate poles along u0
 TILTED_POLES = 7  # and along each tilted direction
 TILTS = (30.0, 60.0, 90.0, 120.0, 150.0)  # degrees, of D's gradient from u0 to u1
 EDGE_QUANTILE = 0.02  # of the smoothed record: its edge
-BEYOND = (0.0, 0.02, 0.05, 0.1, 0.3)  # std: how far beyond the edge a chain's c may vanish
+BEYOND = (0.0, 0.03, 0.1, 0.3)  # std: how far beyond the edge a chain's c may vanish
+FARTHEST = 1.0  # std beyond the range of the record: where it still may after the fit
 CURVED_HOLD = 3.0  # precision with which a curved D is held: it has to find its shape first
 FEW_TERMS = 10
 SATISFYING = 1.035  # cost per sample
@@ -171,14 +172,16 @@ def screen(prepared: Prepared, sigma: float, candidates: Iterable[Candidate], in
         fit = anneal(data, terms, start.states[data.layout.first], SCREEN, interrupt)
         looked.append(replace(candidate, fit=fit))
     looked.sort(key=lambda c: c.cost)
+    chained = any(c.form.is_chain for c in looked)
+    limit = GROSS * data.n_samples if chained else np.inf  # the edges leave a chain's c little freedom to do better
     out = []
     for candidate in looked[:RESCREENED]:
-        if candidate.fit is None or not np.isfinite(candidate.cost):
+        if candidate.fit is None or not candidate.cost < limit:
             continue
         held = held_terms(candidate, candidate.fit)
         fit = anneal(data, held, candidate.fit.states, RESCREEN, interrupt)
         out.append(replace(candidate, fit=fit))
-    return _distinct(sorted(out, key=lambda c: c.cost))
+    return _distinct(sorted((c for c in out if c.cost < limit), key=lambda c: c.cost))
 
 
 def _distinct(ranked: list[Candidate]) -> list[Candidate]:
@@ -395,6 +398,7 @@ def climb(
             chosen.append(select_terms(data, candidate, price, interrupt, ceiling))
             if interrupt():
                 break
+        chosen = [c for c in chosen if _vanishes(c, prepared)]
         found = Found(tuple(_different(sorted(chosen, key=by_bic))), data, price)
     return found
 
@@ -434,6 +438,16 @@ def chains(prepared: Prepared) -> list[Candidate]:
     form = chain(2, 1)
     low, high = np.quantile(prepared.jets.u[:, 0], (EDGE_QUANTILE, 1.0 - EDGE_QUANTILE))
     return [Candidate(form, {(1,): 1.0, (0,): -float(p)}) for d in BEYOND for p in (low - d, high + d)]
+
+
+def _vanishes(candidate: Candidate, prepared: Prepared) -> bool:
+    """Whether the c of a chain vanishes near the record's range: where it does not, it is no more than u0' = u1."""
+    if candidate.fit is None or not candidate.form.is_chain:
+        return True
+    c = regular_of(candidate.fit.terms).c
+    p = -c.get((0,), 0.0) / c[1,]
+    u0 = prepared.jets.u[:, 0]
+    return bool(u0.min() - FARTHEST < p < u0.max() + FARTHEST)
 
 
 def curved_poles(prepared: Prepared) -> list[Candidate]:
