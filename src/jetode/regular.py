@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from jetode.chains import SHIFT, record_closure, substitute_second
 from jetode.closure import Closure
 from jetode.errors import InputError
 from jetode.field import Field
@@ -45,8 +46,6 @@ from jetode.polynomials import (
     to_sympy,
     total_degree_exponents,
 )
-
-SHIFT: Polynomial = {(0,): 1.0}  # the c of u0' = u1
 
 
 def leading_monomial(polynomial: Mapping[Exponents, float]) -> Exponents:
@@ -165,9 +164,9 @@ class RegularClosure:
         old_v = scale(add({(0, 1): 1.0}, scale(embed(g, 2), -1.0)), 1.0 / alpha)
         rate = multiply(embed(derivative(g, 0), 2), add(embed(self.f0, 2), multiply(embed(self.c, 2), old_v)))
         return RegularClosure(
-            add(scale(_substitute(self.a, old_v), alpha), rate),
-            scale(_substitute(self.D, old_v), alpha),
-            _substitute(self.P, embed(old_v, 3)),
+            add(scale(substitute_second(self.a, old_v), alpha), rate),
+            scale(substitute_second(self.D, old_v), alpha),
+            substitute_second(self.P, embed(old_v, 3)),
             3,
             add(self.f0, scale(multiply(self.c, g), -1.0 / alpha)),
             {e: c / alpha for e, c in self.c.items()},
@@ -277,44 +276,7 @@ class RegularClosure:
             monomial: Polynomial = {(*e[:-1], 0): c}
             parts.append(multiply(monomial, multiply(power(big_d, degree - e[-1], n), power(above, e[-1], n))))
         closure = Closure(add(*parts), power(big_d, degree - 1, n), n)
-        return self._of_the_record(closure) if self.is_chain else closure
-
-    def _of_the_record(self, second: Closure) -> Closure:
-        """The closure in u0, u1, u2 of a chain from that of v in (u0, v, v')."""
-
-        def visible(p: Mapping[Exponents, float]) -> Polynomial:
-            """Over u0 as over (u0, u1, u2, v, v')."""
-            return embed(p, 5)
-
-        u1, u2, v, z = ({tuple(int(j == i) for j in range(5)): 1.0} for i in range(1, 5))
-        f0, c = visible(self.f0), visible(self.c)
-        f1, f2 = derivative(f0, 0), derivative(derivative(f0, 0), 0)
-        c1, c2 = derivative(c, 0), derivative(derivative(c, 0), 0)
-        below, above = ({(e[0], 0, 0, *e[1:]): x for e, x in p.items()} for p in (second.denominator, second.numerator))
-        known = add(
-            multiply(add(f2, multiply(c2, v)), multiply(u1, u1)),
-            multiply(add(f1, multiply(c1, v)), u2),
-            scale(multiply(multiply(c1, u1), z), 2.0),
-        )
-        numerator = add(multiply(below, known), multiply(c, above))
-        lower = add({(0, 1, 0): 1.0}, scale(embed(self.f0, 3), -1.0))  # c v
-        factor, slope = embed(self.c, 3), embed(derivative(self.c, 0), 3)
-        drift = add(multiply(factor, embed(derivative(self.f0, 0), 3)), multiply(slope, lower))
-        rate = add(multiply(factor, {(0, 0, 1): 1.0}), scale(multiply(drift, {(0, 1, 0): 1.0}), -1.0))  # c² v'
-        cleared = max(e[3] + 2 * e[4] for e in (*numerator, *below))
-
-        def in_jets(p: Mapping[Exponents, float]) -> Polynomial:
-            return add(
-                *(
-                    multiply(
-                        multiply({e[:3]: x}, power(factor, cleared - e[3] - 2 * e[4], 3)),
-                        multiply(power(lower, e[3], 3), power(rate, e[4], 3)),
-                    )
-                    for e, x in p.items()
-                )
-            )
-
-        return Closure(in_jets(numerator), in_jets(below), 3)
+        return record_closure(self.f0, self.c, closure) if self.is_chain else closure
 
     # -- writing down ---------------------------------------------------------------------------------
 
@@ -396,15 +358,6 @@ def _division(dividend: Polynomial, divisor: Polynomial) -> tuple[float, Polynom
         rest = add(rest, scale(multiply(monic, factor), -1.0))
         rest.pop(top, None)
     return alpha, quotient
-
-
-def _substitute(polynomial: Polynomial, second: Polynomial) -> Polynomial:
-    """The polynomial with its second variable replaced by ``second``, over the same variables."""
-    parts: list[Polynomial] = []
-    for e, c in polynomial.items():
-        monomial: Polynomial = {(e[0], 0, *e[2:]): c}
-        parts.append(multiply(monomial, power(second, e[1], len(e))))
-    return add(*parts)
 
 
 def _shift(regular: RegularClosure, g: Mapping[Exponents, float]) -> tuple[Polynomial, Polynomial, Polynomial]:
