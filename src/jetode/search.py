@@ -181,7 +181,7 @@ def screen(prepared: Prepared, sigma: float, candidates: Iterable[Candidate], in
         held = held_terms(candidate, candidate.fit)
         fit = anneal(data, held, candidate.fit.states, RESCREEN, interrupt)
         out.append(replace(candidate, fit=fit))
-    return _distinct(sorted((c for c in out if c.cost < limit), key=lambda c: c.cost))
+    return _distinct(sorted((c for c in out if c.cost < limit and _vanishes(c, prepared)), key=lambda c: c.cost))
 
 
 def _distinct(ranked: list[Candidate]) -> list[Candidate]:
@@ -231,7 +231,7 @@ def carry(
                 break
     out = _distinct(sorted((c for c in out if np.isfinite(c.cost)), key=lambda c: c.cost))
     reach = out[0].cost + SELECT_REACH * price if out else 0.0
-    return [c for c in out if c.cost <= reach]
+    return [c for c in out if c.cost <= reach and _vanishes(c, prepared)]
 
 
 def select_terms(
