@@ -5,6 +5,7 @@
 
 Regular forms are derived symbolically with exact parameters: u0 = s, u1 = F_s; where F_s is affine in one hidden
 variable with a constant coefficient, that variable is eliminated, the other one is w, and u2 must be affine in w.
+A chain is F_s = f0(s) + c(s) v with one hidden variable v, whose own rate is affine in the other, w.
 tc = std(s)/std(s') and the largest Lyapunov exponent are measured on our own tight trajectories.
 """
 
@@ -29,7 +30,23 @@ from jetode.field import Field
 from jetode.lyapunov import lyapunov_spectrum
 
 DATA = Path(__file__).parents[1] / "src" / "jetode" / "data"
-COLUMNS = ["system", "observable", "dim", "class", "equations", "initial", "a", "D", "P", "tc", "dt", "lyapunov"]
+PARTS = ("a", "D", "P", "f0", "c")
+COLUMNS = [
+    "system",
+    "observable",
+    "dim",
+    "class",
+    "equations",
+    "initial",
+    "a",
+    "D",
+    "P",
+    "tc",
+    "dt",
+    "lyapunov",
+    "f0",
+    "c",
+]
 # the channels of the any-channel issue
 PANEL = """HyperRossler x1; LorenzStenflo x1; Rossler z; Lorenz z; Halvorsen x; MooreSpiegel x; Rossler y; SprottF x;
 SprottF y; SprottG x; SprottJ y; SprottJerk x; SprottJerk y; SprottL z; SprottM x; SprottP y; SprottQ y; SprottR x;
@@ -123,12 +140,24 @@ def classify(flow: Flow, index: int) -> tuple[str, dict[str, sympy.Expr]]:
     if not best:
         hidden = [v for v in others if rate.has(v)]
         if len(hidden) == 1 and sympy.degree(rate, hidden[0]) == 1:
-            return "chain", {}
+            return "chain", chain_form(flow, s, hidden[0], next(v for v in others if v != hidden[0]))
         return "control: multivalued", {}
     factor = best["D"]
     if factor.is_number:
         return "R0", best
     return ("R1" if factor.is_polynomial(u0) and not factor.has(u1) and sympy.degree(factor, u0) == 1 else "R2"), best
+
+
+def chain_form(flow: Flow, s: sympy.Symbol, second: sympy.Symbol, third: sympy.Symbol) -> dict[str, sympy.Expr]:
+    """f0, c, a, D, P of a chain in the system's own coordinates; {} where v' is not affine in w."""
+    named = dict(zip((s, second, third), sympy.symbols("u0 v w"), strict=True))
+    rates = dict(zip(flow.variables, flow.rows, strict=True))
+    first, rate = sympy.Poly(rates[s], second), sympy.Poly(rates[second], third)
+    if rate.degree() != 1:
+        return {}
+    parts = (rate.coeff_monomial(1), rate.coeff_monomial(third), rates[third])
+    parts += (first.coeff_monomial(1), first.coeff_monomial(second))
+    return {part: sympy.expand(e.subs(named, simultaneous=True)) for part, e in zip(PARTS, parts, strict=True)}
 
 
 def _size(form: dict[str, sympy.Expr]) -> int:
@@ -221,7 +250,7 @@ def rows_of(name: str, wanted: list[str] | None) -> list[dict[str, str]]:
                 "class": kind,
                 "equations": flow.text(),
                 "initial": " ".join(repr(x) for x in flow.initial),
-                **{part: short(form[part]) if form else "" for part in ("a", "D", "P")},
+                **{part: short(form[part]) if part in form else "" for part in PARTS},
                 "tc": f"{tc:.5g}",
                 "dt": f"{tc / 20:.4g}",
                 "lyapunov": f"{exponent:.4g}",

@@ -22,15 +22,17 @@ class Schedule:
 
 
 def rescale_hidden(fit: Fit) -> Fit:
-    """The same fit with w at unit spread: otherwise D's constant grows, w shrinks and its jumps cost nothing."""
-    spread = float(np.std(fit.states[:, -1]))
-    if not 0.0 < spread < np.inf:
-        return fit
+    """The same fit with w (in a chain v too) at unit spread: otherwise D's constant grows, w shrinks and its jumps cost
+    nothing."""
     terms = fit.terms
-    last = terms.dimension - 1
-    factors = np.array([spread ** (e[-1] - (row == last)) for row, e in zip(terms.rows, terms.exponents, strict=True)])
+    hidden = range(terms.chain + 1, terms.dimension)
+    spread = np.std(fit.states[:, hidden], axis=0)
+    if not np.all((spread > 0.0) & (spread < np.inf)):
+        return fit
+    powers = np.array([[e[i] - (row == i) for i in hidden] for row, e in zip(terms.rows, terms.exponents, strict=True)])
+    factors = np.prod(spread**powers, axis=1)
     states = fit.states.copy()
-    states[:, -1] /= spread
+    states[:, hidden] /= spread
     rescaled = replace(
         terms,
         coefficients=terms.coefficients * factors,

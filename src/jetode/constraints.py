@@ -49,7 +49,10 @@ class Constraints:
         return cls(needed, unwanted, known, bool(symmetric))
 
     def apply(self, form: Form, amplitude: float, time: float) -> Form | None:
-        """The form with these constraints in the dimensionless coordinates of a record; None where they clash."""
+        """The form with these constraints in the dimensionless coordinates of a record; None where they clash, and for
+        a chain, whose second coordinate is not the u1 they speak of."""
+        if form.is_chain:
+            return form if self == Constraints() else None
         parts: dict[str, list[Exponents]] = {"a": list(form.a), "D": list(form.denominator), "P": list(form.big_p)}
         for part, powers in (*self.required, *(term for term, _ in self.fixed)):
             if part == "D" and powers == form.lead:

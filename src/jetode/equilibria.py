@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jetode.polynomials import Polynomial, add, evaluate, multiply, power, scale
+from jetode.polynomials import Polynomial, add, embed, evaluate, multiply, power, scale
 from jetode.regular import RegularClosure
 
 REAL = 1e-7  # imaginary part, relative to the root's size, below which a double root counts as real
@@ -15,7 +15,7 @@ ROUNDING = 1e-12  # of the largest root
 
 @dataclass(frozen=True)
 class Equilibrium:
-    """A state (u0, 0, …, 0, w) with zero rate and the eigenvalues of the Jacobian there."""
+    """A state (u0, 0, …, 0, w), in a chain (u0, v, w), with zero rate and the eigenvalues of the Jacobian there."""
 
     state: tuple[float, ...]
     eigenvalues: tuple[complex, ...]
@@ -33,8 +33,25 @@ class Equilibrium:
 
 
 def _univariate(polynomial: Polynomial) -> Polynomial:
-    """Terms in u0 alone, as a polynomial of one variable."""
-    return {(e[0],): c for e, c in polynomial.items() if not any(e[1:])}
+    """A polynomial in (u0, w) without w as one of u0."""
+    return {(e[0],): c for e, c in polynomial.items()}
+
+
+def _at_rest(regular: RegularClosure, polynomials: list[Polynomial]) -> list[Polynomial]:
+    """Polynomials over the state where u0 … stand still, as polynomials in (u0, w): their terms without u1 …, or, in a
+    chain, their values at v = −f0/c times the power of c that leaves no fraction in any of them."""
+    if not regular.f0:
+        return [{(e[0], e[-1]): c for e, c in p.items() if not any(e[1:-1])} for p in polynomials]
+    above, below = scale(embed(regular.f0, 2), -1.0), embed(regular.c, 2)
+    highest = max((e[1] for p in polynomials for e in p), default=0)
+    out = []
+    for polynomial in polynomials:
+        parts: list[Polynomial] = []
+        for (i, j, m), value in polynomial.items():
+            factors = multiply(power(above, j, 2), power(below, highest - j, 2))
+            parts.append(multiply({(i, m): value}, factors))
+        out.append(add(*parts))
+    return out
 
 
 def _roots(polynomial: Polynomial) -> list[float]:
@@ -58,14 +75,14 @@ def _magnitude(polynomial: Polynomial, at: float) -> float:
 
 
 def equilibria(regular: RegularClosure) -> tuple[Equilibrium, ...]:
-    """All real equilibria.
+    """All real equilibria; of a chain those off c = 0.
 
     On u1 = … = 0 they obey a + D w = 0 and P = 0: off the pole D^m P(u0, −a/D) = 0, one polynomial in u0; on it,
-    where ``a`` vanishes too, P(u0, w) = 0 for w.
+    where ``a`` vanishes too, P(u0, w) = 0 for w.  In a chain v = −f0/c takes the place of u1 = 0.
     """
-    a, big_d = _univariate(regular.a), _univariate(regular.D)
     degree = max((e[-1] for e in regular.P), default=0)
-    resting = {(e[0], e[-1]): c for e, c in regular.P.items() if not any(e[1:-1])}
+    a, big_d = (_univariate(p) for p in _at_rest(regular, [embed(p, regular.order) for p in (regular.a, regular.D)]))
+    (resting,) = _at_rest(regular, [regular.P])
     total: Polynomial = {}
     for e, c in resting.items():
         term = multiply({(e[0],): c}, power(scale(a, -1.0), e[1], 1))
@@ -89,6 +106,11 @@ def equilibria(regular: RegularClosure) -> tuple[Equilibrium, ...]:
     for u0, w in sorted(points):
         state = np.zeros(regular.order)
         state[0], state[-1] = u0, w
+        if regular.f0:
+            at = np.array([u0])
+            if abs(factor := float(evaluate(regular.c, at))) <= REAL * _magnitude(regular.c, u0):
+                continue
+            state[1] = -float(evaluate(regular.f0, at)) / factor
         eigenvalues = np.linalg.eigvals(field.jacobian(state))
         found.append(Equilibrium(tuple(state.tolist()), tuple(complex(z) for z in eigenvalues)))
     return tuple(found)

@@ -4,12 +4,14 @@ A *form* says which monomials a, D and P may have.  From smoothed jets and a gue
 ``a`` from the collapse curve (on D = 0 the attractor is u_{n−1} = a), the hidden coordinate ``w`` from
 D w = u_{n−1} − a by a solve penalised on its second difference (so that it passes smoothly through the pole), and P
 from the increments of w over short windows.  All arrays are dimensionless: u/std, t/tc.
+
+In a chain (:mod:`jetode.regular`) the same solve gives v from c v = u1 − f0, and w from v'.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -23,6 +25,7 @@ COLLAPSE_WIDTH = 0.15  # of the std of D: samples nearer to the pole than this s
 HIDDEN_STIFFNESS = 3e-4  # weight of (d²w/dτ²)² against the misfit of D w, both dimensionless
 RIDGE = 1e-4  # precision of the prior θ ~ 0 on every dimensionless coefficient
 POLE_HOLD = 100.0  # see Form.terms: a tenth of a std
+EDGE = 0.5  # of the rms of c: nearer to its zero u1 says little on v
 WINDOW = 0.25  # tc: length of the windows over which increments of w are regressed
 
 
@@ -30,7 +33,8 @@ WINDOW = 0.25  # tc: length of the windows over which increments of w are regres
 class Form:
     """Monomials allowed in a and D (over u0 … u_{n−2}) and P (over u0 … u_{n−2}, w); ``lead`` is D's fixed one.
 
-    Terms, as (part, exponents), can be ``required``, or ``fixed`` at a value that holds for D's leading coefficient 1.
+    A chain has monomials of f0 and c (over u0), the first of ``c`` fixed.  Terms, as (part, exponents), can be
+    ``required``, or ``fixed`` at a value that holds for D's leading coefficient 1.
     """
 
     order: int
@@ -40,46 +44,73 @@ class Form:
     big_p: tuple[Exponents, ...]
     required: frozenset[tuple[str, Exponents]] = frozenset()
     fixed: tuple[tuple[tuple[str, Exponents], float], ...] = ()
+    f0: tuple[Exponents, ...] = ()
+    c: tuple[Exponents, ...] = ()
 
     @property
     def has_pole(self) -> bool:
         """Whether D can vanish."""
         return any(self.lead)
 
-    def terms(self, regular: RegularClosure, pole_hold: float = 0.0) -> Terms:
-        """The vector field with the coefficients of ``regular`` (0 where it has none); D's lead is fixed.
+    @property
+    def is_chain(self) -> bool:
+        """Whether the second coordinate is v with u0' = f0 + c v."""
+        return bool(self.c)
 
-        ``pole_hold`` is the precision with which D's other coefficients, relative to the lead, are held where
-        they are: with every term in the library and q still large, the pole would run away.
+    def terms(self, regular: RegularClosure, pole_hold: float = 0.0) -> Terms:
+        """The vector field with the coefficients of ``regular`` (0 where it has none); the leads of D and c are fixed.
+
+        ``pole_hold`` is the precision with which the other coefficients of D and c, relative to the lead, are held
+        where they are: with every term in the library and q still large, the pole would run away.
         """
-        n = self.order
         lead = regular.D.get(self.lead, 1.0)
         known = {term: value * _hidden_factor(term, lead) for term, value in self.fixed}
-        listed = [("a", e, regular.a) for e in self.a]
+        listed = [("f0", e, regular.f0) for e in self.f0] + [("c", e, regular.c) for e in self.c]
+        listed += [("a", e, regular.a) for e in self.a]
         listed += [("D", e, regular.D) for e in (self.lead, *self.denominator)]
         listed += [("P", e, regular.P) for e in self.big_p]
-        rows = [n - 1 if part == "P" else n - 2 for part, _, _ in listed]
-        exponents = [e if part == "P" else (*e, int(part == "D")) for part, e, _ in listed]
+        leads = {"D": self.lead, "c": self.c[0] if self.c else ()}
+        keys = [(part, e) for part, e, _ in listed]
         values = [known.get((part, e), polynomial.get(e, 0.0)) for part, e, polynomial in listed]
-        free = np.array([(part, e) not in known for part, e, _ in listed])
-        free[len(self.a)] = False
-        coefficients = np.array(values)
-        mean = np.zeros(len(rows))
-        precision = np.full(len(rows), RIDGE)
-        held = slice(len(self.a) + 1, len(self.a) + 1 + len(self.denominator))
-        if pole_hold:
-            mean[held] = coefficients[held]
-            precision[held] = pole_hold / coefficients[len(self.a)] ** 2
-        return Terms(n, n - 2, np.array(rows, np.int64), tuple(exponents), coefficients, free, mean, precision)
+        size = {part: values[keys.index((part, e))] for part, e in leads.items() if e}
+        terms = field_terms(keys, values, self.order, self.order - 2 if not self.c else 0)
+        free = np.array([(part, e) not in known and leads.get(part) != e for part, e in keys])
+        mean = np.zeros(len(keys))
+        precision = np.full(len(keys), RIDGE)
+        for j, (part, e) in enumerate(keys):
+            if pole_hold and part in size and e != leads[part]:
+                mean[j], precision[j] = values[j], pole_hold / size[part] ** 2
+        return replace(terms, free=free, mean=mean, precision=precision)
 
     def protected(self, terms: Terms) -> BoolArray:
         """Marks the terms that elimination must keep: the pole's constant and what the user requires."""
-        last = self.order - 1
-        named = [
-            ("P", e) if row == last else ("D" if e[-1] else "a", e[:-1])
-            for row, e in zip(terms.rows, terms.exponents, strict=True)
-        ]
-        return is_pole_constant(terms) | np.array([term in self.required for term in named])
+        return is_pole_constant(terms) | np.array([term in self.required for term in named(terms)])
+
+
+def field_terms(keys: Sequence[tuple[str, Exponents]], values: Sequence[float], order: int, chain: int) -> Terms:
+    """Terms (part, exponents) of a regular closure with these coefficients as a vector field, none of them free."""
+    rows = {"f0": 0, "c": 0, "a": order - 2, "D": order - 2, "P": order - 1}
+    after = {"c": (1,), "D": (1,)}  # c multiplies v, D multiplies w: the coordinate after their own
+    exponents = [(*e, *after.get(part, ()), *(0,) * (order - len(e) - len(after.get(part, ())))) for part, e in keys]
+    count = len(exponents)
+    return Terms(
+        order, chain, np.array([rows[part] for part, _ in keys], np.int64), tuple(exponents), np.array(values),
+        np.zeros(count, dtype=bool), np.zeros(count), np.zeros(count),
+    )  # fmt: skip
+
+
+def named(terms: Terms) -> list[tuple[str, Exponents]]:
+    """Part of the regular closure and exponents of every term of a vector field of its shape."""
+    n = terms.dimension
+    out = []
+    for row, e in zip(terms.rows.tolist(), terms.exponents, strict=True):
+        if row == n - 1:
+            out.append(("P", e))
+        elif row == n - 2:
+            out.append(("D" if e[-1] else "a", e[:-1]))
+        else:
+            out.append(("c" if e[1] else "f0", e[:1]))
+    return out
 
 
 def _hidden_factor(term: tuple[str, Exponents], lead: float) -> float:
@@ -90,32 +121,23 @@ def _hidden_factor(term: tuple[str, Exponents], lead: float) -> float:
 
 def regular_of(terms: Terms) -> RegularClosure:
     """The regular closure a vector field of this shape stands for."""
-    n = terms.dimension
-    a: Polynomial = {}
-    big_d: Polynomial = {}
-    big_p: Polynomial = {}
-    for row, e, c in zip(terms.rows, terms.exponents, terms.coefficients, strict=True):
-        if row == n - 1:
-            big_p[e] = float(c)
-        elif e[-1] == 0:
-            a[e[:-1]] = float(c)
-        else:
-            big_d[e[:-1]] = float(c)
-    return RegularClosure(a, big_d, big_p, n)
+    parts: dict[str, Polynomial] = {"a": {}, "D": {}, "P": {}, "f0": {}, "c": {}}
+    for (part, e), c in zip(named(terms), terms.coefficients.tolist(), strict=True):
+        parts[part][e] = c
+    if not parts["c"]:
+        del parts["f0"], parts["c"]
+    return RegularClosure(order=terms.dimension, **parts)
 
 
 def is_denominator(terms: Terms) -> BoolArray:
-    """Marks the terms of the field that belong to D."""
-    n = terms.dimension
-    return np.array([r == n - 2 and e[-1] == 1 for r, e in zip(terms.rows, terms.exponents, strict=True)])
+    """Marks the terms of the field that belong to D, or to the c of a chain."""
+    return np.array([part in ("D", "c") for part, _ in named(terms)])
 
 
 def is_pole_constant(terms: Terms) -> BoolArray:
-    """Marks the constant of a D that can vanish: the pole is a parameter, not a term that could be removed."""
-    n = terms.dimension
-    constant = (0,) * (n - 1) + (1,)
-    free = is_denominator(terms) & terms.free
-    return free & np.array([e == constant for e in terms.exponents])
+    """Marks the constant of a D or c that can vanish: the pole is a parameter, not a term that could be removed."""
+    constant = np.array([part in ("D", "c") and not any(e) for part, e in named(terms)])
+    return constant & terms.free
 
 
 def hidden_library(order: int, degree: int, hidden_degree: int = 1) -> tuple[Exponents, ...]:
@@ -151,6 +173,13 @@ def curved_pole(a_degree: int, curve_degree: int, degree: int) -> Form:
         tuple((k, 0) for k in range(a_degree + 1)),
         hidden_library(3, degree),
     )
+
+
+def chain(degree: int, hidden: int) -> Form:
+    """Order 3, u0' = f0 + c v with c affine and f0 a constant, v' = w, and P at most of degree ``hidden`` in v and w
+    together."""
+    big_p = tuple(e for e in hidden_library(3, degree) if e[1] + e[2] <= hidden)
+    return Form(3, (0, 0), (), (), big_p, f0=((0,),), c=((1,), (0,)))
 
 
 @dataclass(frozen=True)
@@ -250,9 +279,47 @@ def regress_increments(jets: Jets, states: FloatArray, library: Library) -> Floa
     return np.linalg.solve(gram, damped.T @ rhs) / size
 
 
+def chain_second(jets: Jets, f0: Polynomial, c: Polynomial) -> tuple[FloatArray, FloatArray]:
+    """v and v' of a chain from c v = u1 − f0.  Near c = 0, where an orbit can rest for long, errors of u0, c and f0
+    weigh more than v: there its smoothness decides."""
+    u0 = jets.u[:, :1]
+    factor = evaluate(c, u0)
+    trust = factor**2 / (factor**2 + EDGE**2 * np.mean(factor**2))
+    v = smooth_hidden(jets, trust * factor, trust * (jets.u[:, 1] - evaluate(f0, u0)))
+    return v, np.concatenate([np.gradient(v[piece], jets.spacing) for piece in jets.pieces()])
+
+
+def regular_states(jets: Jets, regular: RegularClosure) -> FloatArray:
+    """States at every sample from the jets, the hidden coordinates by the penalised solve."""
+    lower, top = jets.u[:, : regular.order - 1], jets.u[:, regular.order - 1]
+    if regular.is_chain:
+        v, top = chain_second(jets, regular.f0, regular.c)
+        lower = np.column_stack([jets.u[:, 0], v])
+    big_d, target = evaluate(regular.D, lower), top - evaluate(regular.a, lower)
+    w = target / big_d if regular.pole_factor() is None else smooth_hidden(jets, big_d, target)
+    return np.column_stack([lower, w])
+
+
+def chain_start(
+    jets: Jets, form: Form, v: FloatArray, rate: FloatArray, f0: Polynomial, c: Polynomial
+) -> tuple[Terms, FloatArray]:
+    """Terms and states of a chain with D = 1 from v and v' at every sample: v and w at std 1, P from increments."""
+    spread, top = float(np.std(v)), float(np.std(rate))
+    states = np.column_stack([jets.u[:, 0], v / spread, rate / top])
+    library = Library(form.big_p, 3)
+    big_p = library.polynomial(regress_increments(jets, states, library))
+    factor = {e: x * spread for e, x in c.items()}
+    return form.terms(RegularClosure({}, {(0, 0): top / spread}, big_p, 3, f0, factor)), states
+
+
 def start_form(jets: Jets, form: Form, denominator: Polynomial) -> Start:
-    """The start of a form whose D is guessed as ``denominator`` (over u0 … u_{n−2}); w is scaled to std 1."""
+    """The start of a form whose D is guessed as ``denominator`` (over u0 … u_{n−2}); w is scaled to std 1.
+
+    In a chain without another pole the guess is that of c (over u0), and f0 starts at 0.
+    """
     n = form.order
+    if form.is_chain:
+        return Start(*chain_start(jets, form, *chain_second(jets, {}, denominator), {}, denominator), 0.0)
     quality = 0.0
     if form.has_pole:
         big_d = evaluate(denominator, jets.u[:, : n - 1])

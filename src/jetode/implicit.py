@@ -16,12 +16,13 @@ import numpy as np
 from jetode.annealing import Schedule, anneal
 from jetode.closure import Closure
 from jetode.elimination import Selection, eliminate
-from jetode.forms import Form, Jets, hidden_library, regress_increments, smooth_hidden
+from jetode.forms import Form, Jets, chain, chain_start, hidden_library, regress_increments, smooth_hidden
 from jetode.gaussnewton import Data
 from jetode.nullspace import null_space, solve_numerator
 from jetode.polynomials import FloatArray, Library, Polynomial, evaluate, total_degree_exponents
 from jetode.prepare import Prepared
 from jetode.regular import RegularClosure, regularise
+from jetode.shooting import Terms
 from jetode.spline import smooth
 from jetode.weakform import ClosureSystem, Window, place_windows, weak_form
 
@@ -45,6 +46,7 @@ COMPARE = Schedule((1e-4, 1e-5), 12)
 MOST_TERMS = 45  # coefficients of the first fit: a larger library is fitted by anything
 HOPELESS = 1e3  # cost per sample of the first fit
 REACHED = 0.1  # cost per sample of the selected fit
+SQUARE = 0.01  # of dimensionless coefficients: how nearly D is the square, and N on it the cubic, of a chain
 NEGLIGIBLE_A, NEGLIGIBLE_D, NEGLIGIBLE_P = 1e-3, 1e-6, 1e-9  # of the largest term: such terms are left out
 
 
@@ -123,8 +125,8 @@ def substantial(polynomial: Polynomial, points: FloatArray, share: float) -> Pol
     return {e: c for e, c in polynomial.items() if sizes[e] > share * max(sizes.values())}
 
 
-def start(proposal: Proposal, jets: Jets) -> tuple[Form, RegularClosure, FloatArray] | None:
-    """The regular form of a proposal, its first coefficients, and the states at every sample.
+def start(proposal: Proposal, jets: Jets) -> tuple[Form, Terms, FloatArray] | None:
+    """The regular form of a proposal, its terms with their first coefficients, and the states at every sample.
 
     ``a`` and D come from the crossing conditions; P, on which those say little where N is inexact, from regression.
     """
@@ -139,7 +141,7 @@ def start(proposal: Proposal, jets: Jets) -> tuple[Form, RegularClosure, FloatAr
     if not any(any(e) for e in big_d):
         big_p = substantial(regular.P, jets.u, NEGLIGIBLE_P)
         form = Form(order, (0,) * (order - 1), (), (), tuple(big_p))
-        return form, RegularClosure({}, {(0,) * (order - 1): 1.0}, big_p, order), jets.u
+        return form, form.terms(RegularClosure({}, {(0,) * (order - 1): 1.0}, big_p, order)), jets.u
     lead = regular.lead
     a = {e: c for e, c in substantial(regular.a, lower, NEGLIGIBLE_A).items() if sum(e) <= n_degree - d_degree}
     hidden = tuple(e for e in hidden_library(order, n_degree) if e[-1] == 1 and sum(e) <= n_degree - d_degree)
@@ -153,18 +155,51 @@ def start(proposal: Proposal, jets: Jets) -> tuple[Form, RegularClosure, FloatAr
     states = np.column_stack([lower, w / spread])
     library = Library(form.big_p, order)
     p = library.polynomial(regress_increments(jets, states, library))
-    return form, RegularClosure(a, {e: c * spread for e, c in big_d.items()}, p, order), states
+    return form, form.terms(RegularClosure(a, {e: c * spread for e, c in big_d.items()}, p, order)), states
+
+
+def start_chain(proposal: Proposal, jets: Jets) -> tuple[Form, Terms, FloatArray] | None:
+    """A proposal with D = (u0 − p)² as the chain u0' = f0 + (u0 − p) v, v' = w: form, terms and states.
+
+    On u0 = p such a closure, with P at most linear in v and w, has N = −2 u1² (u1 − f0) for D of leading coefficient 1.
+    """
+    closure = proposal.closure
+    powers = {e[0] for e in closure.denominator}
+    if closure.order != 3 or max(powers) != 2 or any(any(e[1:]) for e in closure.denominator):
+        return None
+    lead, twice, square = (closure.denominator.get((k, 0, 0), 0.0) for k in (2, 1, 0))
+    p = -0.5 * twice / lead
+    if abs(square / lead - p**2) > SQUARE:
+        return None
+    on_pole = np.zeros(4)
+    for (i, k, m), value in closure.numerator.items():
+        if m == 0 and k < 4:
+            on_pole[k] += value * p**i / lead
+    if abs(on_pole[3] + 2.0) > SQUARE:
+        return None
+    f0: Polynomial = {(0,): 0.5 * float(on_pole[2])}
+    c: Polynomial = {(1,): 1.0, (0,): -p}
+    points = RegularClosure({}, {(0, 0): 1.0}, {}, 3, f0, c).states(jets.u)
+    if not np.isfinite(points).all():
+        return None
+    form = chain(2, 2)
+    return form, *chain_start(jets, form, points[:, 1], points[:, 2], f0, c)
 
 
 def fit_proposal(
     prepared: Prepared, proposal: Proposal, price: float, interrupt: Callable[[], bool]
 ) -> tuple[Form, Selection, Data] | None:
-    """The joint fit of a proposal with its terms selected, or None where it does not follow the record."""
-    begun = start(proposal, clean_jets(prepared, proposal.closure.order))
-    if begun is None:
-        return None
-    form, regular, states = begun
-    terms = form.terms(regular)
+    """The joint fit of a proposal, as a chain where it can be one, with its terms selected; None where it does not
+    follow the record."""
+    jets = clean_jets(prepared, proposal.closure.order)
+    begun = (how(proposal, jets) for how in (start_chain, start))
+    fitted = (_fit(prepared, *start, price, interrupt) for start in begun if start is not None)
+    return next((fit for fit in fitted if fit is not None), None)
+
+
+def _fit(
+    prepared: Prepared, form: Form, terms: Terms, states: FloatArray, price: float, interrupt: Callable[[], bool]
+) -> tuple[Form, Selection, Data] | None:
     if int(terms.free.sum()) > MOST_TERMS:
         return None
     data = prepared.data(LEVEL)

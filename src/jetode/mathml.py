@@ -55,6 +55,21 @@ def polynomial(p: Mapping[Exponents, float], names: Sequence[str], digits: int =
     return f"<mrow>{out or '<mn>0</mn>'}</mrow>"
 
 
+def _affine(
+    offset: Mapping[Exponents, float], factor: Mapping[Exponents, float], coordinate: str, names: list[str], digits: int
+) -> str:
+    """offset + factor · coordinate, both polynomials over the first of ``names``."""
+    width = len(next(iter(factor)))
+    coupled = name(coordinate)
+    if factor != {(0,) * width: 1.0}:
+        alone = sum(c != 0 for c in factor.values()) == 1
+        times = polynomial(factor, names[:width], digits)
+        coupled = (times if alone else f"<mrow><mo>(</mo>{times}<mo>)</mo></mrow>") + THIN + coupled
+    if offset:
+        coupled = f"{polynomial(offset, names[:width], digits)}<mo>+</mo>{coupled}"
+    return f"<mrow>{coupled}</mrow>"
+
+
 def equations(model: RegularClosure | Closure, digits: int = 4) -> list[str]:
     """One ``<math>`` element per equation of motion."""
     names = [f"u{i}" for i in range(model.order)]
@@ -65,13 +80,9 @@ def equations(model: RegularClosure | Closure, digits: int = 4) -> list[str]:
         rows.append((names[-1], above if model.is_polynomial else f"<mfrac>{above}{below}</mfrac>"))
     else:
         names = list(model.names())
-        factor = polynomial(model.D, names[:-1], digits)
-        coupled = name("w")
-        if {(0,) * (model.order - 1): 1.0} != model.D:
-            alone = sum(c != 0 for c in model.D.values()) == 1
-            coupled = (factor if alone else f"<mrow><mo>(</mo>{factor}<mo>)</mo></mrow>") + THIN + coupled
-        if model.a:
-            coupled = f"<mrow>{polynomial(model.a, names[:-1], digits)}<mo>+</mo>{coupled}</mrow>"
-        rows = [(n, f"<mrow>{name(after)}</mrow>") for n, after in pairwise(names[:-1])]
-        rows += [(names[-2], coupled), ("w", polynomial(model.P, names, digits))]
+        rows = [
+            (n, _affine(offset, factor, after, names, digits))
+            for n, (offset, factor, after) in zip(names, model.rows(), strict=False)
+        ]
+        rows.append(("w", polynomial(model.P, names, digits)))
     return [f'<math display="block"><mrow>{name(left, True)}<mo>=</mo>{right}</mrow></math>' for left, right in rows]

@@ -25,7 +25,7 @@ from jetode.field import Field
 from jetode.files import write_text
 from jetode.forecast import Forecast, forecast, forecast_many, horizon_samples
 from jetode.polynomials import Exponents, FloatArray, evaluate
-from jetode.regular import RegularClosure
+from jetode.regular import RegularClosure, leading_monomial
 from jetode.series import Series, require_complete
 from jetode.spline import SmoothingSpline, smooth
 from jetode.states import EndState, Identified, StateFit, past_state
@@ -170,6 +170,8 @@ class Model:
         else:
             names, parts = self.regular.names(), self.regular.sympy()
             last = {names[-2]: parts["a"] + parts["D"] * sympy.Symbol("w"), "w": parts["P"]}
+            if self.regular.is_chain:
+                last = {"u0": parts["f0"] + parts["c"] * sympy.Symbol("v")} | last
         chain = names[: len(names) - len(last) + 1]
         return {a: sympy.Symbol(b) for a, b in pairwise(chain)} | last
 
@@ -336,8 +338,8 @@ class Model:
     def _jet_spread(self) -> FloatArray:
         """Std of the jets where the spread is that of regular coordinates."""
         assert self.regular is not None
-        top = abs(float(self.regular.highest_derivative(self.spread)))
-        return np.append(self.spread[:-1], max(top, self.spread[-2]))
+        jets = np.abs(self.regular.jets(self.spread))
+        return np.append(jets[:-1], max(jets[-1], jets[-2]))
 
     def _forecast_jets(
         self, jets: FloatArray, horizon: float, coordinates: str, options: Mapping[str, Any]
@@ -466,8 +468,10 @@ class Model:
 
 
 def _canonical_vector(regular: RegularClosure) -> tuple[list[tuple[str, Exponents]], FloatArray]:
-    """Names and values of all coefficients but D's leading 1."""
-    items = [(("a", e), c) for e, c in regular.a.items()]
+    """Names and values of all coefficients but the leading 1 of D and of c."""
+    items = [(("f0", e), c) for e, c in regular.f0.items()]
+    items += [(("c", e), c) for e, c in regular.c.items() if e != leading_monomial(regular.c)]
+    items += [(("a", e), c) for e, c in regular.a.items()]
     items += [(("D", e), c) for e, c in regular.D.items() if e != regular.lead]
     items += [(("P", e), c) for e, c in regular.P.items()]
     return [k for k, _ in items], np.array([c for _, c in items])

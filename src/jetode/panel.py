@@ -1,7 +1,8 @@
 """The panel of design.md §4: channels of public chaotic systems, their true regular forms, and how a model compares.
 
 ``data/panel.csv`` is made by ``scripts/make_panel.py``: equations with exact coefficients, the class of each channel
-(R0 no pole, R1 affine pole in u0, R2 any other D, chain, 4-D, control), and for R0–R2 the regular form (a, D, P).
+(R0 no pole, R1 affine pole in u0, R2 any other D, chain, 4-D, control), for R0–R2 the regular form (a, D, P), and for a
+chain f0 and c too.
 Every record is 6,001 samples at dt = tc/20 from a seeded state on the attractor; the truth goes on beyond its end for
 10 Lyapunov times or 100 tc, whichever is shorter.
 """
@@ -151,21 +152,23 @@ def _channel(row: dict[str, str]) -> Channel:
         kind=row["class"],
         equations=equations,
         initial=tuple(float(v) for v in row["initial"].split()),
-        regular=true_form(row["a"], row["D"], row["P"]) if row["D"] else None,
+        regular=true_form(row["a"], row["D"], row["P"], row["f0"], row["c"]) if row["D"] else None,
         tc=float(row["tc"]),
         dt=float(row["dt"]),
         lyapunov=float(row["lyapunov"]),
     )
 
 
-def true_form(a: str, big_d: str, big_p: str) -> RegularClosure:
-    """A regular form from the text of its polynomials, in the gauge given."""
-    lower, state = ("u0", "u1"), ("u0", "u1", "w")
+def true_form(a: str, big_d: str, big_p: str, f0: str = "", c: str = "") -> RegularClosure:
+    """A regular form from the text of its polynomials, in the gauge given; with ``c`` a chain."""
+    second = "v" if c else "u1"
+    head = {part: to_floats(parse_polynomial(text, ("u0",))) for part, text in (("f0", f0), ("c", c)) if c}
     return RegularClosure(
-        to_floats(parse_polynomial(a, lower)),
-        to_floats(parse_polynomial(big_d, lower)),
-        to_floats(parse_polynomial(big_p, state)),
+        to_floats(parse_polynomial(a, ("u0", second))),
+        to_floats(parse_polynomial(big_d, ("u0", second))),
+        to_floats(parse_polynomial(big_p, ("u0", second, "w"))),
         3,
+        **head,
     )
 
 
@@ -192,7 +195,7 @@ def select(names: Iterable[str], table: str = "panel.csv") -> tuple[Channel, ...
 
 @dataclass(frozen=True)
 class Comparison:
-    """Form: the monomials of D (its constant is a parameter).  Terms: those of a and P too.  Right: and every
+    """Form: the monomials of D and c (their constants are parameters).  Terms: those of the rest too.  Right: and every
     coefficient within 10 % or 5 standard errors.  ``missing`` and ``extra`` are terms such as "P u0 w"."""
 
     form: bool
@@ -216,20 +219,25 @@ def compare(model: Model, truth: RegularClosure, tc: float) -> Comparison:
     found = model.regular.canonical()
     ours, theirs = _terms(found), _terms(true)
     errors = {(c.part, c.powers): c.standard_error for c in model.coefficients()}
-    form = _monomials(found.D) == _monomials(true.D)
+    form = _monomials(found.D) == _monomials(true.D) and _monomials(found.c) == _monomials(true.c)
     missing, extra = theirs.keys() - ours.keys(), ours.keys() - theirs.keys()
     if model.identified is not None:
-        frugal = np.count_nonzero(model.identified.terms.free) <= len(truth.a) + len(truth.D) + len(truth.P)
+        most = sum(len(part) for part in (truth.a, truth.D, truth.P, truth.f0, truth.c if truth.is_chain else ()))
+        frugal = np.count_nonzero(model.identified.terms.free) <= most
         extra = {k for k in extra if not (frugal and abs(ours[k]) <= ERRORS * errors.get(k, 0.0))}
     terms = form and not missing and not extra
     right = terms and _pole_error(found, true, size, tc) <= COEFFICIENT
     for key, value in theirs.items() if right else ():
         right = right and abs(ours[key] - value) <= np.fmax(COEFFICIENT * abs(value), ERRORS * errors.get(key, 0.0))
-    return Comparison(form, terms, bool(right), _named(missing), _named(extra), error)
+    lacking, beyond = _named(missing, true.names()), _named(extra, found.names())
+    return Comparison(form, terms, bool(right), lacking, beyond, error)
 
 
 def _pole_error(found: RegularClosure, true: RegularClosure, size: float, tc: float) -> float:
-    """Error of D's constant in units of its leading term's size."""
+    """Error of the constant of D, or of a chain's c, in units of the leading term's size."""
+    if true.is_chain:
+        unit = size ** max(e[0] for e in true.c)
+        return abs(found.c.get((0,), 0.0) - true.c.get((0,), 0.0)) / unit
     if not any(true.lead):
         return 0.0
     origin = (0,) * (true.order - 1)
@@ -239,6 +247,7 @@ def _pole_error(found: RegularClosure, true: RegularClosure, size: float, tc: fl
 
 def _terms(regular: RegularClosure) -> dict[tuple[str, tuple[int, ...]], float]:
     out = {("a", e): c for e, c in regular.a.items()} | {("P", e): c for e, c in regular.P.items()}
+    out |= {("f0", e): c for e, c in regular.f0.items()}
     return out | {("D", e): c for e, c in regular.D.items() if any(e) and e != regular.lead}
 
 
@@ -246,14 +255,12 @@ def _monomials(big_d: Polynomial) -> set[tuple[int, ...]]:
     return {e for e in big_d if any(e)}
 
 
-def _named(keys: Iterable[tuple[str, tuple[int, ...]]]) -> tuple[str, ...]:
-    def name(e: tuple[int, ...], last: str) -> str:
-        symbols = [f"u{i}" for i in range(len(e) - 1)] + [last]
-        factors = [s if k == 1 else f"{s}^{k}" for s, k in zip(symbols, e, strict=True) if k]
+def _named(keys: Iterable[tuple[str, tuple[int, ...]]], names: tuple[str, ...]) -> tuple[str, ...]:
+    def name(e: tuple[int, ...]) -> str:
+        factors = [s if k == 1 else f"{s}^{k}" for s, k in zip(names, e, strict=False) if k]
         return "*".join(factors) or "1"
 
-    ordered = sorted(keys, key=lambda k: (k[0], graded_order(k[1])))
-    return tuple(f"{part} {name(e, 'w' if part == 'P' else f'u{len(e) - 1}')}" for part, e in ordered)
+    return tuple(f"{part} {name(e)}" for part, e in sorted(keys, key=lambda k: (k[0], graded_order(k[1]))))
 
 
 # -- one run ---------------------------------------------------------------------------------------------

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from jetode.panel import REGULAR
+
 Result = dict[str, Any]
 TARGETS = {  # at noise 0, 5 %, 15 %
     "right": (0.92, 0.92, 0.80),
@@ -80,10 +82,10 @@ def summarise(results: Sequence[Result]) -> dict[float, dict[str, float]]:
     out: dict[float, dict[str, float]] = {}
     for noise in sorted({r["noise"] for r in results}):
         rows = [c for c in by_channel(results) if c["noise"] == noise]
-        exact = [c for c in rows if c["right"] is not None]
+        exact = [c for c in rows if c["class"] in REGULAR]
         runs = sum(c["runs"] for c in exact)
         compared = [c for c in exact if c["beats"] is not None]
-        others = [c for c in rows if c["right"] is None]
+        others = [c for c in rows if c["class"] not in REGULAR]
         sound = [bool(c["beats"]) or 2 * c["trusted"] < c["runs"] for c in others if c["beats"] is not None]
         seconds = [r["seconds"] for r in results if r["noise"] == noise]
         out[noise] = {

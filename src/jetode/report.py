@@ -100,6 +100,8 @@ def coordinates(model: Model) -> str:
     regular = model.regular
     if regular is None:
         return f"{channel}, u₁ its slope, u₂ the slope of that, and so on."
+    if regular.is_chain:
+        return f"{channel}, and v and w hidden coordinates that the record determines but does not show."
     slopes = "" if model.order == 2 else ", u₁ its slope" + (", u₂ the slope of that, and so on" * (model.order > 3))
     if not regular.a and regular.pole_factor() is None:
         return f"{channel}{slopes}, and w the next slope."

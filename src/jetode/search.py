@@ -19,17 +19,18 @@ from jetode.forms import (
     POLE_HOLD,
     Form,
     affine_pole,
+    chain,
     curved_pole,
     is_denominator,
     pole_free,
     regular_of,
-    smooth_hidden,
+    regular_states,
     start_form,
 )
 from jetode.gauges import cancels, sparsest
 from jetode.gaussnewton import Data, Fit, path_states
 from jetode.implicit import Proposal, fit_proposal, proposals
-from jetode.polynomials import FloatArray, Polynomial, evaluate
+from jetode.polynomials import FloatArray, Polynomial
 from jetode.prepare import STEP, Prepared
 from jetode.regular import RegularClosure
 from jetode.shooting import Terms
@@ -60,6 +61,9 @@ PROPOSED = 3  # null vectors of a clean record that are fitted
 POLES = 11  # candidate poles along u0
 TILTED_POLES = 7  # and along each tilted direction
 TILTS = (30.0, 60.0, 90.0, 120.0, 150.0)  # degrees, of D's gradient from u0 to u1
+EDGE_QUANTILE = 0.02  # of the smoothed record: its edge
+BEYOND = (0.0, 0.03, 0.1, 0.3)  # std: how far beyond the edge a chain's c may vanish
+FARTHEST = 1.0  # std beyond the range of the record: where it still may after the fit
 CURVED_HOLD = 3.0  # precision with which a curved D is held: it has to find its shape first
 FEW_TERMS = 10
 SATISFYING = 1.035  # cost per sample
@@ -71,7 +75,7 @@ SUSPICIOUS = 1.04  # cost per sample above which a fit is reheated
 
 @dataclass(frozen=True)
 class Candidate:
-    """A form, a guess of its D (over u0 … u_{n−2}), and, once fitted, the fit and its score.
+    """A form, a guess of its D (over u0 … u_{n−2}; in a chain, of its c), and, once fitted, the fit and its score.
 
     D is ``fixed`` during the first look, or free from the start; then it is held with precision ``hold``.
     """
@@ -143,14 +147,17 @@ def without_pole(order: int, degree: int) -> Candidate:
     return Candidate(pole_free(order, degree), {(0,) * (order - 1): 1.0})
 
 
-def screening(prepared: Prepared, sigma: float) -> Data:
-    """The stretch that candidates are screened on."""
-    return prepared.data(sigma, min(prepared.y.size, round(SCREEN_LENGTH / prepared.jets.spacing)), 1.5 * STEP)
+def screening(prepared: Prepared, sigma: float, candidates: Iterable[Candidate] = ()) -> Data:
+    """The stretch that candidates are screened on; for chains, whose hidden coordinates show only while the record is
+    away from its edge, all that is searched."""
+    length = SEARCH_LENGTH if any(c.form.is_chain for c in candidates) else SCREEN_LENGTH
+    return prepared.data(sigma, min(prepared.y.size, round(length / prepared.jets.spacing)), 1.5 * STEP)
 
 
 def screen(prepared: Prepared, sigma: float, candidates: Iterable[Candidate], interrupt: Interrupt) -> list[Candidate]:
     """Fit every candidate on a stretch with its D fixed, the better ones further with D held; best first."""
-    data = screening(prepared, sigma)
+    candidates = list(candidates)
+    data = screening(prepared, sigma, candidates)
     jets = prepared.jets.head(data.y.size)
     looked: list[Candidate] = []
     for candidate in candidates:
@@ -165,14 +172,16 @@ def screen(prepared: Prepared, sigma: float, candidates: Iterable[Candidate], in
         fit = anneal(data, terms, start.states[data.layout.first], SCREEN, interrupt)
         looked.append(replace(candidate, fit=fit))
     looked.sort(key=lambda c: c.cost)
+    chained = any(c.form.is_chain for c in looked)
+    limit = GROSS * data.n_samples if chained else np.inf  # the edges leave a chain's c little freedom to do better
     out = []
     for candidate in looked[:RESCREENED]:
-        if candidate.fit is None or not np.isfinite(candidate.cost):
+        if candidate.fit is None or not candidate.cost < limit:
             continue
         held = held_terms(candidate, candidate.fit)
         fit = anneal(data, held, candidate.fit.states, RESCREEN, interrupt)
         out.append(replace(candidate, fit=fit))
-    return _distinct(sorted(out, key=lambda c: c.cost))
+    return _distinct(sorted((c for c in out if c.cost < limit and _vanishes(c, prepared)), key=lambda c: c.cost))
 
 
 def _distinct(ranked: list[Candidate]) -> list[Candidate]:
@@ -185,14 +194,8 @@ def _distinct(ranked: list[Candidate]) -> list[Candidate]:
 
 
 def states_for(prepared: Prepared, regular: RegularClosure, data: Data) -> FloatArray:
-    """Node states from the smoothed jets, the hidden coordinate by the penalised solve."""
-    n = data.y.size
-    jets = prepared.jets.head(n)
-    lower = jets.u[:, : regular.order - 1]
-    big_d = evaluate(regular.D, lower)
-    top = jets.u[:, regular.order - 1] - evaluate(regular.a, lower)
-    w = top / big_d if regular.pole_factor() is None else smooth_hidden(jets, big_d, top)
-    return np.column_stack([lower, w])[data.layout.first]
+    """Node states from the smoothed jets, the hidden coordinates by the penalised solve."""
+    return regular_states(prepared.jets.head(data.y.size), regular)[data.layout.first]
 
 
 def carry(
@@ -207,7 +210,7 @@ def carry(
     """Cool the screened candidates on ``data`` with D held, and those without a pole, which need no scan, from the
     start; keep what elimination could still make best."""
     out = []
-    screened = screening(prepared, sigma)
+    screened = screening(prepared, sigma, candidates)
     reach = candidates[0].cost + CARRY_REACH * price if candidates else 0.0
     for candidate in candidates[:CARRIED]:
         if interrupt() or candidate.fit is None or candidate.cost > reach:
@@ -228,7 +231,7 @@ def carry(
                 break
     out = _distinct(sorted((c for c in out if np.isfinite(c.cost)), key=lambda c: c.cost))
     reach = out[0].cost + SELECT_REACH * price if out else 0.0
-    return [c for c in out if c.cost <= reach]
+    return [c for c in out if c.cost <= reach and _vanishes(c, prepared)]
 
 
 def select_terms(
@@ -276,12 +279,11 @@ def regauge(candidate: Candidate) -> Candidate | None:
     """The same fit in the canonical gauge, where other terms can vanish; None where it is there already."""
     assert candidate.fit is not None
     regular = regular_of(candidate.fit.terms)
-    alpha, g = regular.gauge()
+    g = regular.gauge()[1]
     if (not g and regular.lead == candidate.form.lead) or candidate.form.required or candidate.form.fixed:
         return None
     canonical = regular.canonical()
-    states = candidate.fit.states.copy()
-    states[:, -1] = alpha * states[:, -1] + evaluate(g, states[:, :-1])
+    states = regular.canonical_states(candidate.fit.states)
     others = {e: None for e in canonical.D if e != canonical.lead}
     if any(canonical.lead):
         others |= {(0,) * (regular.order - 1): None}
@@ -291,6 +293,8 @@ def regauge(candidate: Candidate) -> Candidate | None:
         tuple(others),
         tuple(canonical.a),
         tuple(canonical.P),
+        f0=candidate.form.f0,
+        c=candidate.form.c,
     )
     fit = rescale_hidden(replace(candidate.fit, terms=form.terms(canonical, candidate.hold), states=states))
     return replace(candidate, form=form, fit=fit)
@@ -298,7 +302,7 @@ def regauge(candidate: Candidate) -> Candidate | None:
 
 def held_terms(candidate: Candidate, fit: Fit) -> Terms:
     """All terms of the form at the fit's coefficients, D held near where it is."""
-    return candidate.form.terms(regular_of(fit.terms), candidate.hold if candidate.form.has_pole else 0.0)
+    return candidate.form.terms(regular_of(fit.terms), candidate.hold)
 
 
 def reheat(data: Data, fit: Fit, interrupt: Interrupt) -> Fit:
@@ -394,6 +398,7 @@ def climb(
             chosen.append(select_terms(data, candidate, price, interrupt, ceiling))
             if interrupt():
                 break
+        chosen = [c for c in chosen if _vanishes(c, prepared)]
         found = Found(tuple(_different(sorted(chosen, key=by_bic))), data, price)
     return found
 
@@ -403,10 +408,11 @@ Rung = tuple[str, list[Candidate], list[Candidate]]
 
 def rungs(prepared: Prepared, order: int) -> list[Rung]:
     """The ladder (name, candidates without a pole, candidate poles): a pole in u0 with quadratic P; tilted poles,
-    and cubic P without a pole; cubic P with a pole in u0; curved poles."""
+    and cubic P without a pole; chains; cubic P with a pole in u0; curved poles."""
     ladder: list[Rung] = [("quadratic", [without_pole(order, 2)], u0_poles(prepared, order, 2, 2))]
     if order == 3:
         ladder.append(("tilted", [without_pole(order, 3)], tilted_poles(prepared)))
+        ladder.append(("chain", [], chains(prepared)))
         ladder.append(("cubic", [], u0_poles(prepared, order, 3, 3)))
         ladder.append(("curved", [], curved_poles(prepared)))
     else:
@@ -424,6 +430,24 @@ def tilted_poles(prepared: Prepared) -> list[Candidate]:
         for p in pole_quantiles(values, TILTED_POLES):
             out.append(Candidate(form, {(0, 1): 1.0, (1, 0): float(tilt), (0, 0): -float(p)}))
     return out
+
+
+def chains(prepared: Prepared) -> list[Candidate]:
+    """u0' = f0 + (u0 − p) v: a recurrent orbit cannot cross u0 = p, where u0' = f0, in one direction only, so that p
+    lies beyond the range of the record."""
+    form = chain(2, 1)
+    low, high = np.quantile(prepared.jets.u[:, 0], (EDGE_QUANTILE, 1.0 - EDGE_QUANTILE))
+    return [Candidate(form, {(1,): 1.0, (0,): -float(p)}) for d in BEYOND for p in (low - d, high + d)]
+
+
+def _vanishes(candidate: Candidate, prepared: Prepared) -> bool:
+    """Whether the c of a chain vanishes near the record's range: where it does not, it is no more than u0' = u1."""
+    if candidate.fit is None or not candidate.form.is_chain:
+        return True
+    c = regular_of(candidate.fit.terms).c
+    p = -c.get((0,), 0.0) / c[1,]
+    u0 = prepared.jets.u[:, 0]
+    return bool(u0.min() - FARTHEST < p < u0.max() + FARTHEST)
 
 
 def curved_poles(prepared: Prepared) -> list[Candidate]:

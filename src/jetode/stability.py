@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from jetode.elimination import Quadratic, expand
-from jetode.forms import Form, regular_of
+from jetode.forms import Form, named, regular_of
 from jetode.gaussnewton import Data, Fit, Linearisation
 from jetode.polynomials import Exponents, FloatArray
 from jetode.shooting import Terms
@@ -26,7 +26,7 @@ RESAMPLES = 100
 
 @dataclass(frozen=True)
 class TermStability:
-    """Share of the resamples whose support has this term of P, D or a; ``chosen``: the fit has it."""
+    """Share of the resamples whose support has this term of P, D, a (or f0, c); ``chosen``: the fit has it."""
 
     part: str
     powers: Exponents
@@ -85,16 +85,9 @@ def term_stability(data: Data, form: Form, fit: Fit, price: float, seed: int = 0
         model = Quadratic.around(coefficients[free], information, drawn @ gradients + pull)
         assert model is not None
         count += model.best_support(present[free], protected, price)
-    exponents = [e for e, is_free in zip(full.exponents, free, strict=True) if is_free]
-    out = []
-    for row, e, n, chosen, held in zip(full.rows[free], exponents, count, present[free], protected, strict=True):
-        if not held:
-            out.append(TermStability(*named(int(row), e, form.order), float(n) / RESAMPLES, bool(chosen)))
-    return tuple(out)
-
-
-def named(row: int, exponents: Exponents, order: int) -> tuple[str, Exponents]:
-    """Part of the closure and powers of a term of the field."""
-    if row == order - 1:
-        return "P", exponents
-    return ("D" if exponents[-1] else "a"), exponents[:-1]
+    terms = [term for term, is_free in zip(named(full), free, strict=True) if is_free]
+    return tuple(
+        TermStability(*term, float(n) / RESAMPLES, bool(chosen))
+        for term, n, chosen, held in zip(terms, count, present[free], protected, strict=True)
+        if not held
+    )

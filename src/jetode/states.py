@@ -16,9 +16,9 @@ import numpy as np
 
 from jetode.annealing import Schedule, anneal
 from jetode.errors import InputError
-from jetode.forms import regular_of
+from jetode.forms import field_terms, regular_of
 from jetode.gaussnewton import Data, Fit, Linearisation, path_states
-from jetode.polynomials import FloatArray, derivative, evaluate
+from jetode.polynomials import FloatArray, evaluate
 from jetode.prepare import CLEAN_SIGMA, CLEAN_STEP, FEWEST_SAMPLES, STEP, Loss, Prepared, Unsuitable, prepare, stretches
 from jetode.regular import RegularClosure
 from jetode.search import states_for
@@ -72,19 +72,30 @@ class Identified:
     @property
     def regular(self) -> RegularClosure:
         """The closure in the record's units, in the canonical gauge; a pole at 0 is written down as such."""
-        regular = self.scaled.in_units(self.amplitude, self.time).canonical()
+        regular = self._in_units.canonical()
         zero = (0,) * (regular.order - 1)
         if any(regular.lead) and zero not in regular.D:
             regular = replace(regular, D={**regular.D, zero: 0.0})
+        if regular.is_chain and (0,) not in regular.c:
+            regular = replace(regular, c={**regular.c, (0,): 0.0})
         return regular
+
+    @property
+    def _in_units(self) -> RegularClosure:
+        """The closure in the record's units, in the gauge of the fit."""
+        return self.scaled.in_units(self.amplitude, self.time)
+
+    @property
+    def _units(self) -> FloatArray:
+        """Units of the dimensionless coordinates; hidden ones have none."""
+        out = np.ones(self.terms.dimension)
+        seen = np.arange(self.terms.chain + 1)
+        out[seen] = self.amplitude / self.time**seen
+        return out
 
     def physical(self, states: FloatArray) -> FloatArray:
         """Regular states (…, n) in the record's units and the canonical gauge."""
-        n = self.terms.dimension
-        units = self.amplitude / self.time ** np.arange(n - 1)
-        lower = states[..., :-1] * units
-        alpha, g = self.scaled.in_units(self.amplitude, self.time).gauge()
-        return np.concatenate([lower, (alpha * states[..., -1] + evaluate(g, lower))[..., None]], axis=-1)
+        return self._in_units.canonical_states(states * self._units)
 
     def with_coefficients(self, free: FloatArray) -> Identified:
         """The same closure with other values of the free coefficients."""
@@ -117,7 +128,7 @@ class Identified:
         free = np.array([bool(t["free"]) for t in rows])
         terms = Terms(
             order,
-            order - 2,
+            min((int(t["row"]) for t in rows), default=order - 2),  # the rows before the first are u_i' = u_{i+1}
             np.array([int(t["row"]) for t in rows], np.int64),
             tuple(tuple(int(k) for k in t["powers"]) for t in rows),
             np.array([float(t["coefficient"]) for t in rows]),
@@ -132,15 +143,7 @@ class Identified:
 
     def physical_jacobian(self, state: FloatArray) -> FloatArray:
         """∂(physical state)/∂(dimensionless state) at one dimensionless state."""
-        n = self.terms.dimension
-        units = self.amplitude / self.time ** np.arange(n - 1)
-        alpha, g = self.scaled.in_units(self.amplitude, self.time).gauge()
-        out = np.zeros((n, n))
-        out[np.arange(n - 1), np.arange(n - 1)] = units
-        out[-1, -1] = alpha
-        for i in range(n - 1):
-            out[-1, i] = float(evaluate(derivative(g, i), state[:-1] * units)) * units[i]
-        return out
+        return self._in_units.canonical_jacobian(state * self._units) * self._units
 
 
 @dataclass(frozen=True)
@@ -170,20 +173,22 @@ class StateFit:
 def identified_from(regular: RegularClosure, prepared: Prepared, sigma: float) -> Identified:
     """A given closure in the units of a prepared record, all coefficients fixed, w at unit spread."""
     scaled = regular.in_units(1.0 / prepared.amplitude, 1.0 / prepared.time)
+    data = prepared.data(max(sigma, 0.01))
+    if scaled.is_chain:
+        size = np.sqrt(np.mean(evaluate(scaled.c, prepared.jets.u[:, :1]) ** 2))
+        scaled = scaled.with_second_changed(float(size), {})
+        spread = float(np.std(states_for(prepared, scaled, data)[:, 1]))
+        scaled = scaled.with_second_changed(1.0 / spread, {})
     size = np.sqrt(np.mean(evaluate(scaled.D, prepared.jets.u[:, : regular.order - 1]) ** 2))
     scaled = scaled.with_hidden_scaled(float(size))  # D of size 1: the start of w weighs it against smoothness
-    data = prepared.data(max(sigma, 0.01))
     spread = float(np.std(states_for(prepared, scaled, data)[:, -1]))
     scaled = scaled.with_hidden_scaled(1.0 / spread)
-    n = regular.order
-    rows = [n - 2] * (len(scaled.a) + len(scaled.D)) + [n - 1] * len(scaled.P)
-    exponents = [(*e, 0) for e in scaled.a] + [(*e, 1) for e in scaled.D] + list(scaled.P)
-    values = [*scaled.a.values(), *scaled.D.values(), *scaled.P.values()]
-    count = len(rows)
-    terms = Terms(
-        n, n - 2, np.array(rows, np.int64), tuple(exponents), np.array(values), np.zeros(count, bool),
-        np.zeros(count), np.zeros(count),
-    )  # fmt: skip
+    parts = {"a": scaled.a, "D": scaled.D, "P": scaled.P}
+    if scaled.is_chain:
+        parts = {"f0": scaled.f0, "c": scaled.c} | parts
+    keys = [(part, e) for part, polynomial in parts.items() for e in polynomial]
+    values = [value for polynomial in parts.values() for value in polynomial.values()]
+    terms = field_terms(keys, values, regular.order, 0 if scaled.is_chain else regular.order - 2)
     return Identified(terms, prepared.amplitude, prepared.time, sigma, np.zeros((0, 0)))
 
 
