@@ -19,7 +19,7 @@ def main() -> None:
     clean = systems["lorenz"].simulate(60.0, 0.01, 50.0, (1.0, 0.0, 0.0)).observe("x").values
     size = float(np.std(clean))
     for noise in (0.15, 0.0):
-        for offset in (0.0, 5.0, 10.0, 50.0):
+        for offset in (0.0, 5.0, 10.0, 20.0, 50.0):
             values = clean + size * (offset + noise * np.random.default_rng(5).standard_normal(clean.size))
             began = time.process_time()
             model = reconstruct(Series(values, 0.01, name="x"))

@@ -1,9 +1,12 @@
 """Forms and their starts: collapse curve, hidden coordinate and P from exact jets of known systems."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from jetode.forms import (
+    RIDGE,
     Jets,
     affine_pole,
     collapse_curve,
@@ -83,6 +86,17 @@ def test_terms_and_back():
     assert not terms.free[denominator][0] and terms.free[denominator][1]  # the lead fixes the scale of w
     assert terms.mean[denominator][1] == -0.5 and terms.precision[denominator][1] == pytest.approx(100.0 / 9.0)
     assert U0.has_pole and not pole_free(3, 2).has_pole
+
+
+@pytest.mark.parametrize("origin", [10.0, 100.0, 1000.0])
+def test_the_prior_does_not_mind_a_far_origin(origin):
+    """(u0 − m)² has coefficients up to m²; with the form's reach they cost as little as those of u0²."""
+    square = RegularClosure({}, {(1, 0): 1.0}, {(2, 0, 0): 1.0, (1, 0, 0): -2 * origin, (0, 0, 0): origin**2}, 3)
+    costs = []
+    for form in (U0, replace(U0, reach=origin)):
+        terms = form.terms(square)
+        costs.append(float(np.sum((terms.precision * terms.coefficients**2)[terms.free])))
+    assert costs[1] == pytest.approx(6 * RIDGE, rel=1e-9) and costs[0] > origin**4 * RIDGE  # 1 + 4 + 1
 
 
 def test_libraries():

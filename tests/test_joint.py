@@ -50,6 +50,18 @@ def test_lyapunov_spectrum_sums_to_the_divergence_of_the_equation(lorenz):
     assert lorenz.verdict.advice == ""
 
 
+def test_a_constant_added_to_the_record_moves_the_pole_and_nothing_else():
+    """Rössler's regular form has the same terms around any origin: with s + c, p becomes p + c."""
+    record = noisy_record("rossler", 0.15)
+    offset = 20.0 * float(np.std(record.values))
+    model, moved = (jetode.reconstruct(record.with_values(record.values + c)) for c in (0.0, offset))
+    assert moved.verdict.trusted and support(moved.regular) == support(model.regular) == support(ROSSLER)
+    assert -moved.regular.D[0, 0] == pytest.approx(offset - model.regular.D[0, 0], abs=0.02)
+    for e in ((0, 0), (0, 1)):
+        assert moved.regular.a[e] == pytest.approx(model.regular.a[e], rel=0.02)
+    assert moved.forecast(5.0).values - offset == pytest.approx(model.forecast(5.0).values, abs=0.1)
+
+
 def test_lorenz_under_noise(lorenz):
     assert support(lorenz.regular) == support(LORENZ)
     assert jetode.relative_l2(lorenz.closure, systems["lorenz"].closure("x"))[0] < 0.03

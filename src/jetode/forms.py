@@ -34,7 +34,8 @@ class Form:
     """Monomials allowed in a and D (over u0 … u_{n−2}) and P (over u0 … u_{n−2}, w); ``lead`` is D's fixed one.
 
     A chain has monomials of f0 and c (over u0), the first of ``c`` fixed.  Terms, as (part, exponents), can be
-    ``required``, or ``fixed`` at a value that holds for D's leading coefficient 1.
+    ``required``, or ``fixed`` at a value that holds for D's leading coefficient 1.  ``reach`` is by how much u0 exceeds
+    its std: written around a far origin, a coefficient is larger by that much per power that its term lacks.
     """
 
     order: int
@@ -46,6 +47,7 @@ class Form:
     fixed: tuple[tuple[tuple[str, Exponents], float], ...] = ()
     f0: tuple[Exponents, ...] = ()
     c: tuple[Exponents, ...] = ()
+    reach: float = 1.0
 
     @property
     def has_pole(self) -> bool:
@@ -76,7 +78,8 @@ class Form:
         terms = field_terms(keys, values, self.order, self.order - 2 if not self.c else 0)
         free = np.array([(part, e) not in known and leads.get(part) != e for part, e in keys])
         mean = np.zeros(len(keys))
-        precision = np.full(len(keys), RIDGE)
+        degrees = {part: max(sum(e) for name, e in keys if name == part) for part, _ in keys}
+        precision = np.array([RIDGE / self.reach ** (2 * (degrees[part] - sum(e))) for part, e in keys])
         for j, (part, e) in enumerate(keys):
             if pole_hold and part in size and e != leads[part]:
                 mean[j], precision[j] = values[j], pole_hold / size[part] ** 2
@@ -256,8 +259,9 @@ def smooth_hidden(jets: Jets, big_d: FloatArray, target: FloatArray, stiffness: 
     return out
 
 
-def regress_increments(jets: Jets, states: FloatArray, library: Library) -> FloatArray:
-    """Coefficients of w' = P from w(τ + window) − w(τ) = Σ c ∫ monomial dτ (trapezoid), lightly damped."""
+def regress_increments(jets: Jets, states: FloatArray, library: Library, reach: float = 1.0) -> FloatArray:
+    """Coefficients of w' = P from w(τ + window) − w(τ) = Σ c ∫ monomial dτ (trapezoid), damped lightly: the farther
+    the record lies from 0 (``reach``), the more its powers resemble each other."""
     step = max(1, round(WINDOW / jets.spacing))
     rows: list[FloatArray] = []
     targets: list[FloatArray] = []
@@ -273,7 +277,7 @@ def regress_increments(jets: Jets, states: FloatArray, library: Library) -> Floa
         targets.append(states[inner, -1][step:] - states[inner, -1][:-step])
     matrix = np.vstack(rows)
     size = np.linalg.norm(matrix, axis=0) + 1e-300
-    damped = np.vstack([matrix / size, 1e-3 * np.eye(len(library))])
+    damped = np.vstack([matrix / size, 1e-3 / reach**2 * np.eye(len(library))])
     rhs = np.concatenate([*targets, np.zeros(len(library))])
     gram = damped.T @ damped
     return np.linalg.solve(gram, damped.T @ rhs) / size
@@ -307,7 +311,7 @@ def chain_start(
     spread, top = float(np.std(v)), float(np.std(rate))
     states = np.column_stack([jets.u[:, 0], v / spread, rate / top])
     library = Library(form.big_p, 3)
-    big_p = library.polynomial(regress_increments(jets, states, library))
+    big_p = library.polynomial(regress_increments(jets, states, library, form.reach))
     factor = {e: x * spread for e, x in c.items()}
     return form.terms(RegularClosure({}, {(0, 0): top / spread}, big_p, 3, f0, factor)), states
 
@@ -331,6 +335,6 @@ def start_form(jets: Jets, form: Form, denominator: Polynomial) -> Start:
     spread = float(np.std(w))
     states = np.column_stack([jets.u[:, : n - 1], w / spread])
     library = Library(form.big_p, n)
-    big_p = library.polynomial(regress_increments(jets, states, library))
+    big_p = library.polynomial(regress_increments(jets, states, library, form.reach))
     regular = RegularClosure(a, {e: c * spread for e, c in denominator.items()}, big_p, n)
     return Start(form.terms(regular), states, quality)

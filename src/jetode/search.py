@@ -65,6 +65,7 @@ EDGE_QUANTILE = 0.02  # of the smoothed record: its edge
 BEYOND = (0.0, 0.03, 0.1, 0.3)  # std: how far beyond the edge a chain's c may vanish
 FARTHEST = 1.0  # std beyond the range of the record: where it still may after the fit
 CURVED_HOLD = 3.0  # precision with which a curved D is held: it has to find its shape first
+NEAR = 3.0  # std: a mean no farther from 0 leaves the prior on the coefficients as it is
 FEW_TERMS = 10
 SATISFYING = 1.035  # cost per sample
 MAX_SCORE = 3.0  # of the score test
@@ -295,6 +296,7 @@ def regauge(candidate: Candidate) -> Candidate | None:
         tuple(canonical.P),
         f0=candidate.form.f0,
         c=candidate.form.c,
+        reach=candidate.form.reach,
     )
     fit = rescale_hidden(replace(candidate.fit, terms=form.terms(canonical, candidate.hold), states=states))
     return replace(candidate, form=form, fit=fit)
@@ -377,8 +379,10 @@ def climb(
 
     def constrained(candidates: list[Candidate]) -> list[Candidate]:
         forms = [constraints.apply(c.form, prepared.amplitude, prepared.time) for c in candidates]
-        return [replace(c, form=f) for c, f in zip(candidates, forms, strict=True) if f is not None]
+        allowed = [(c, f) for c, f in zip(candidates, forms, strict=True) if f is not None]
+        return [replace(c, form=replace(f, reach=reach)) for c, f in allowed]
 
+    reach = max(1.0, abs(float(np.mean(prepared.jets.u[:, 0]))) / NEAR)
     sigma = max(prepared.sigma, SEARCH_SIGMA)
     samples = min(prepared.y.size, round(SEARCH_LENGTH / prepared.jets.spacing))
     data = prepared.data(sigma, samples, SEARCH_STEP if sigma > COARSE_SIGMA else STEP)
