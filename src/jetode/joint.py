@@ -30,6 +30,7 @@ SIGMA_STEP = 30.0  # factor by which the trusted noise level falls from one poli
 POLISH_ITERATIONS = 14
 ORDERS = (2, 3, 4, 5)
 MOST_ITERATIONS = 4500  # of the search: eight times what Lorenz at 15 % needs, about 60 s for 6,001 samples
+CLEAN_ITERATIONS = 3000  # where the null space of a clean record has found nothing: its iterations take longer
 FNN_SAMPLES = 3000
 DELAY = 0.5  # tc: of the false neighbours
 
@@ -58,6 +59,10 @@ class Effort:
     def __init__(self, interrupt: Callable[[], bool], most: int = MOST_ITERATIONS) -> None:
         self._interrupt = interrupt
         self._left = most
+
+    def limit(self, most: int) -> None:
+        """Allow no more than so many iterations from here on."""
+        self._left = min(self._left, most)
 
     @property
     def exhausted(self) -> bool:
@@ -190,7 +195,7 @@ def identify_form(
     order: int | None,
     sigma: float | None,
     loss: Loss,
-    interrupt: Callable[[], bool],
+    interrupt: Effort,
     say: Callable[[str], None],
     constraints: Constraints,
     null_space: bool,
@@ -216,6 +221,7 @@ def identify_form(
                 return proposed
             if proposed is not None:
                 return ready[n], proposed
+        interrupt.limit(CLEAN_ITERATIONS)
     if order is not None:
         return prepared, search(prepared, order, interrupt, say, constraints)
     if false_neighbour_order(prepared) == 2:
