@@ -33,7 +33,7 @@ def draw(model: Identified, end: EndState, samples: int, rng: np.random.Generato
     free = int(model.terms.free.sum())
     joint = np.block([[model.covariance, end.mixed.T], [end.mixed, end.covariance]])
     values, vectors = np.linalg.eigh(0.5 * (joint + joint.T))
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T  # symmetric: the same in any basis of eigenvectors
     mean = np.concatenate([model.terms.coefficients[model.terms.free], end.state])
     drawn = mean + rng.standard_normal((samples, mean.size)) @ root.T
     return drawn[:, :free], drawn[:, free:]
