@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from jetode.dop853 import integrate
+from jetode.errors import InputError
 from jetode.field import Field
 from jetode.gaussnewton import Data, Linearisation
 from jetode.shooting import RK4, RK8, Terms, make_layout
-from jetode.shooting_kernels import evaluate_path, sample_states
+from jetode.shooting_kernels import CHUNK, evaluate_path, sample_states
 
 ROWS = np.array([1, 1, 1, 2, 2, 2, 2], np.int64)
 EXPONENTS = ((0, 1, 0), (1, 0, 1), (0, 0, 1), (0, 0, 0), (0, 0, 1), (1, 1, 0), (2, 0, 0))
@@ -120,6 +121,31 @@ def test_without_free_coefficients():
     assert theta_step.size == 0
     expected = np.linalg.lstsq(jacobian, -residual, rcond=None)[0]
     assert steps.ravel() == pytest.approx(expected, abs=1e-6 * np.abs(expected).max())
+
+
+def test_records_add_up():
+    """Given θ, records are independent: their Schur complements add, over any number of the kernels' chunks."""
+    parts, terms = [make_data((60,), seed=seed) for seed in range(60)], make_terms()
+    y = np.concatenate([part.y for part in parts])
+    whole = replace(make_data((60,) * len(parts)), y=y)
+    assert y.size > 2 * CHUNK
+    states = 0.3 * np.random.default_rng(4).standard_normal((len(parts), parts[0].layout.first.size, 3))
+
+    def eliminated(data, at):
+        linear = Linearisation(data, terms)
+        linear.at(at, terms.coefficients)
+        return linear.eliminate(0.1, 0.0)
+
+    each = [eliminated(part, at) for part, at in zip(parts, states, strict=True)]
+    together = eliminated(whole, states.reshape(-1, 3))
+    schur, reduced = sum(one.schur for one in each), sum(one.reduced for one in each)
+    assert together.schur == pytest.approx(schur, rel=1e-11, abs=1e-11 * np.abs(schur).max())
+    assert together.reduced == pytest.approx(reduced, rel=1e-11, abs=1e-11 * np.abs(reduced).max())
+
+
+def test_terms_are_sorted_by_row():
+    with pytest.raises(InputError, match="sorted by row"):
+        replace(make_terms(), rows=ROWS[::-1].copy())
 
 
 @pytest.mark.parametrize("tableau", [RK4, RK8])

@@ -88,8 +88,8 @@ class Linearisation:
         """Eliminate all node states for this q and damping."""
         info, cross, gradient = self.info.copy(), self.cross.copy(), self.gradient.copy()
         schur, reduced, smoothers = eliminate_nodes(
-            self.data.layout.spans, self.transitions, self.arrows, self.defects, info, cross, gradient,
-            self.arrow_info, self.arrow_gradient, q * q, damping,
+            self.program.axes, self.data.layout.spans, self.transitions, self.arrows, self.defects, info, cross,
+            gradient, self.arrow_info, self.arrow_gradient, q * q, damping,
         )  # fmt: skip
         return Elimination(self, q, info, cross, gradient, schur, reduced, smoothers)
 

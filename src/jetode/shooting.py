@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import ceil
 from typing import NamedTuple
 
@@ -24,13 +25,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jetode.dop853_tableau import N_STAGES, STAGES, WEIGHTS
+from jetode.errors import InputError
 from jetode.polynomials import Exponents, FloatArray, IntArray, monomial_program
 
 BoolArray = NDArray[np.bool_]
 
 
 class Tableau(NamedTuple):
-    """An explicit Runge–Kutta method: strictly lower triangular ``a`` and weights ``b``."""
+    """An explicit Runge–Kutta method: strictly lower triangular ``a`` and weights ``b``; 4, 8, 12, … stages."""
 
     a: FloatArray
     b: FloatArray
@@ -45,7 +47,7 @@ RK8 = Tableau(np.array(STAGES[:N_STAGES, :N_STAGES]), np.array(WEIGHTS))
 
 @dataclass(frozen=True)
 class Terms:
-    """A polynomial vector field as a list of terms: ``x'_row += coefficient · monomial``; the first
+    """A polynomial vector field as a list of terms sorted by row: ``x'_row += coefficient · monomial``; the first
     ``chain`` components are ``x'_i = x_{i+1}``.  ``free[j]`` says whether coefficient ``j`` is estimated, and
     ``precision[j] (θ_j − mean[j])²`` is added to the cost (a weak ridge; a hold on the pole while q is large)."""
 
@@ -58,12 +60,27 @@ class Terms:
     mean: FloatArray
     precision: FloatArray
 
+    def __post_init__(self) -> None:
+        if np.any(self.rows[1:] < self.rows[:-1]):
+            raise InputError(f"The 'terms' parameter must be sorted by row. Got the rows {self.rows.tolist()} instead.")
+
     def program(self) -> Program:
         """The flat arrays the kernels take."""
-        parent, variable, slots = monomial_program(self.exponents, self.dimension)
-        free_index = np.full(len(self.exponents), -1, dtype=np.int64)
-        free_index[self.free] = np.arange(int(self.free.sum()))
-        return Program(self.chain, parent, variable, self.rows, slots, free_index)
+        parent, variable, offsets, slots, partials = _structure(
+            self.dimension, tuple(self.rows.tolist()), self.exponents
+        )
+        free_offsets = np.searchsorted(self.rows[self.free], np.arange(self.dimension + 1))
+        return Program(
+            (0,) * self.dimension,
+            self.chain,
+            parent,
+            variable,
+            offsets,
+            slots,
+            slots[self.free],
+            free_offsets,
+            partials,
+        )
 
     def with_coefficients(self, coefficients: FloatArray) -> Terms:
         """The same terms with other coefficients."""
@@ -83,15 +100,55 @@ class Terms:
         )
 
 
-class Program(NamedTuple):
-    """Flat form of :class:`Terms` for compiled code."""
+class Partials(NamedTuple):
+    """∂x'_row/∂x_e as a list of terms: those of (row, e) from ``offsets[row d + e]`` on, each a coefficient of the
+    field (``terms``) times the ``powers`` that come down times a monomial (``slots``)."""
 
+    offsets: IntArray
+    terms: IntArray
+    powers: FloatArray
+    slots: IntArray
+
+
+class Program(NamedTuple):
+    """Flat form of :class:`Terms` for compiled code: monomials as parent times variable, the terms of a row from
+    ``offsets[row]`` on with their monomials in ``slots``, the same for the free ones, and the partial derivatives."""
+
+    axes: tuple[int, ...]
     chain: int
     parent: IntArray
     variable: IntArray
-    rows: IntArray
+    offsets: IntArray
     slots: IntArray
-    free_index: IntArray
+    free_slots: IntArray
+    free_offsets: IntArray
+    partials: Partials
+
+
+@lru_cache(maxsize=512)
+def _structure(
+    dimension: int, rows: tuple[int, ...], exponents: tuple[Exponents, ...]
+) -> tuple[IntArray, IntArray, IntArray, IntArray, Partials]:
+    """What of a :class:`Program` does not depend on which coefficients are free."""
+    partials: list[list[tuple[int, int, Exponents]]] = [[] for _ in range(dimension * dimension)]
+    for j, (row, e) in enumerate(zip(rows, exponents, strict=True)):
+        for v in range(dimension):
+            if e[v] > 0:
+                partials[row * dimension + v].append((j, e[v], (*e[:v], e[v] - 1, *e[v + 1 :])))
+    flat = [partial for block in partials for partial in block]
+    parent, variable, slots = monomial_program([*exponents, *(e for _, _, e in flat)], dimension)
+    return (
+        parent,
+        variable,
+        np.searchsorted(rows, np.arange(dimension + 1)),
+        slots[: len(exponents)],
+        Partials(
+            np.cumsum([0, *(len(block) for block in partials)]),
+            np.array([j for j, _, _ in flat], np.int64),
+            np.array([power for _, power, _ in flat], np.float64),
+            slots[len(exponents) :],
+        ),
+    )
 
 
 class Layout(NamedTuple):
