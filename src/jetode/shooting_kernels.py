@@ -16,7 +16,7 @@ from numba import njit
 # Only the order of summation is left to the compiler; NaN and infinity keep their meaning.
 _KERNEL: Any = {"cache": True, "error_model": "numpy", "fastmath": {"reassoc", "contract"}}
 _LEAF: Any = {**_KERNEL, "_nrt": False}  # allocates nothing: arrays need no counting
-CHUNK = 1024  # rows whose products are summed at once, by BLAS
+CHUNK = 256  # rows whose products are summed at once, by BLAS: few enough for one thread
 
 
 @njit(inline="always")
