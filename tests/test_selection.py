@@ -34,7 +34,7 @@ def test_skill_is_measured_against_the_record(lorenz):
     assert good.vpt.shape == (8,) and good.mean > 5
     assert np.all(good.vpt <= good.horizon + 1e-9)
     shuffled = np.random.default_rng(0).permutation(lorenz.values)
-    assert skill(found, embedding, shuffled).mean < 1
+    assert skill(found, embedding, shuffled).mean < good.mean / 3
     assert skill(found, embedding, lorenz.values, horizon=2.0).horizon == pytest.approx(2.0)
 
 
