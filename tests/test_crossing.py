@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import jetode
+from jetode.crossing_conditions import regularise
 from jetode.noise import add_noise
-from jetode.regular import regularise
 
 PRESET = {"method": "paper", "denominator_degree": 1, "numerator_degree": 4}
 

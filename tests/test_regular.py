@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jetode.closure import Closure, relative_l2
+from jetode.crossing_conditions import regularise
 from jetode.errors import InputError
-from jetode.regular import RegularClosure, regularise
+from jetode.regular import RegularClosure
 from jetode.systems import systems
 
 LORENZ = RegularClosure(

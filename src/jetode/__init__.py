@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from jetode.closure import Closure as Closure
     from jetode.closure import cosine as cosine
     from jetode.closure import relative_l2 as relative_l2
+    from jetode.crossing_conditions import regularise as regularise
     from jetode.errors import InputError as InputError
     from jetode.forecast import Forecast as Forecast
     from jetode.joint import Budget as Budget
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from jetode.reading import read as read
     from jetode.reconstruct import reconstruct as reconstruct
     from jetode.regular import RegularClosure as RegularClosure
-    from jetode.regular import regularise as regularise
     from jetode.score import interior_starts as interior_starts
     from jetode.score import valid_prediction_time as valid_prediction_time
     from jetode.series import Series as Series
@@ -52,7 +52,7 @@ _HOMES = {
     "reconstruct": "reconstruct",
     "RegularClosure": "regular",
     "fit_state": "states",
-    "regularise": "regular",
+    "regularise": "crossing_conditions",
     "relative_l2": "closure",
     "systems": "systems",
     "valid_prediction_time": "score",

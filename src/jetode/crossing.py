@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import least_squares
 
+from jetode.crossing_conditions import crossing_family
 from jetode.polynomials import FloatArray, Library, Polynomial
-from jetode.regular import crossing_family
 from jetode.weakform import ClosureSystem
 
 WIDTHS = (0.15, 0.03)  # of std(u0): samples nearer to the pole than this shape the collapse curve

@@ -15,13 +15,14 @@ import numpy as np
 
 from jetode.annealing import Schedule, anneal
 from jetode.closure import Closure
+from jetode.crossing_conditions import regularise
 from jetode.elimination import Selection, eliminate
 from jetode.forms import Form, Jets, chain, chain_start, hidden_library, regress_increments, smooth_hidden
 from jetode.gaussnewton import Data
 from jetode.nullspace import null_space, solve_numerator
 from jetode.polynomials import FloatArray, Library, Polynomial, evaluate, total_degree_exponents
 from jetode.prepare import Prepared
-from jetode.regular import RegularClosure, regularise
+from jetode.regular import RegularClosure
 from jetode.shooting import Terms
 from jetode.spline import smooth
 from jetode.weakform import ClosureSystem, Window, place_windows, weak_form

@@ -15,6 +15,7 @@ import numpy as np
 
 from jetode.closure import Closure
 from jetode.constraints import Constraints
+from jetode.crossing_conditions import regularise
 from jetode.decimate import reduce_all
 from jetode.equilibria import equilibria
 from jetode.errors import InputError
@@ -35,7 +36,7 @@ from jetode.joint import Budget, Refusal, fit_joint
 from jetode.model import Model, RecordInfo, SplineInfo, Verdict
 from jetode.polynomials import Exponents, FloatArray
 from jetode.prepare import Loss
-from jetode.regular import RegularClosure, regularise
+from jetode.regular import RegularClosure
 from jetode.selection import Candidate, Skill, select, skill
 from jetode.series import Series, require_complete, require_samples
 from jetode.verdict import gather, refused_advice

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from jetode.closure import cosine, relative_l2
+from jetode.crossing_conditions import regularise
 from jetode.forecast import RTOL as PAPER_RTOL
 from jetode.forecast import Forecast, forecast
 from jetode.joint import Budget
@@ -18,7 +19,7 @@ from jetode.model import CLEAN, TIGHT, Model
 from jetode.polynomials import FloatArray
 from jetode.prepare import prepare
 from jetode.reconstruct import reconstruct
-from jetode.regular import RegularClosure, regularise
+from jetode.regular import RegularClosure
 from jetode.score import valid_prediction_time
 from jetode.states import Identified, identified_from, past_state
 from jetode.study import sindy_pi
