@@ -1,5 +1,9 @@
 """DOP853: exact order, agreement with SciPy, failures that are values."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -9,6 +13,7 @@ from jetode import dop853_tableau as tableau
 from jetode.dop853 import Stop, integrate, integrate_many
 from jetode.errors import InputError
 from jetode.field import Field
+from jetode.systems import systems
 from lorenz_fields import LORENZ, LORENZ_CLOSURE, lorenz_jets
 
 OSCILLATOR = Field(2, ({(1, 0): -1.0},))
@@ -137,3 +142,11 @@ def test_inputs_are_untouched_and_checked() -> None:
             integrate(OSCILLATOR, start, **arguments)
     with pytest.raises(InputError, match="x0"):
         integrate(OSCILLATOR, [1.0], 11, 0.1)
+
+
+def test_compiled_and_interpreted_runs_agree_to_the_last_bit() -> None:
+    """Nothing is fused or reordered: a chaotic record does not depend on the CPU or on what the compiler does."""
+    program = "from jetode.systems import systems; print(*systems['lorenz'].simulate(0.1).states[-1].tolist())"
+    other = dict(os.environ, NUMBA_DISABLE_JIT="1")
+    said = subprocess.run([sys.executable, "-c", program], env=other, capture_output=True, text=True, check=True).stdout
+    assert [float(word) for word in said.split()] == systems["lorenz"].simulate(0.1).states[-1].tolist()

@@ -143,7 +143,7 @@ def _vector(name: str, value: ArrayLike, d: int) -> FloatArray:
     return np.array(np.broadcast_to(array, (d,)))
 
 
-@kernel(fastmath={"contract"}, forceinline=True)
+@kernel(forceinline=True)
 def _stage_state(x: FloatArray, h: float, stage: int, k: FloatArray, out: FloatArray) -> None:
     """x + h Σ_j A[stage, j] k[j]; three sums at once, where there are three, take half the time."""
     a = STAGES[stage, 0]
@@ -165,7 +165,7 @@ def _stage_state(x: FloatArray, h: float, stage: int, k: FloatArray, out: FloatA
         out[i] = x[i] + h * total
 
 
-@kernel(error_model="numpy", fastmath={"contract"}, forceinline=True)
+@kernel(error_model="numpy", forceinline=True)
 def _error_norm(x: FloatArray, x_new: FloatArray, h: float, k: FloatArray, rtol: float, atol: FloatArray) -> float:
     norm_5 = 0.0
     norm_3 = 0.0
@@ -196,7 +196,7 @@ def _first_step(x: FloatArray, rate: FloatArray, duration: float, rtol: float, a
     return min(h, duration)
 
 
-@kernel(fastmath={"contract"}, forceinline=True)
+@kernel(forceinline=True)
 def _dense_coefficients(x: FloatArray, x_new: FloatArray, h: float, k: FloatArray, dense: FloatArray) -> None:
     for i in range(x.shape[0]):
         delta = x_new[i] - x[i]
@@ -210,7 +210,7 @@ def _dense_coefficients(x: FloatArray, x_new: FloatArray, h: float, k: FloatArra
             dense[3 + p, i] = h * total
 
 
-@kernel(fastmath={"contract"}, forceinline=True)
+@kernel(forceinline=True)
 def _dense_state(x: FloatArray, dense: FloatArray, theta: float, out: FloatArray) -> None:
     for i in range(x.shape[0]):
         value = 0.0
