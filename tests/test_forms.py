@@ -10,6 +10,7 @@ from jetode.forms import (
     Jets,
     affine_pole,
     collapse_curve,
+    curved_pole,
     hidden_library,
     is_denominator,
     pole_free,
@@ -18,6 +19,7 @@ from jetode.forms import (
     smooth_hidden,
     start_form,
 )
+from jetode.panel import select
 from jetode.polynomials import Library, evaluate
 from jetode.prepare import prepare
 from jetode.regular import RegularClosure
@@ -117,3 +119,13 @@ def test_head_of_several_records():
     assert jets.head(110).lengths == (100,)  # ten samples more are no stretch
     assert jets.head(60).lengths == (60,)
     assert [p.stop for p in jets.pieces()] == [100, 220, 300]
+
+
+def test_a_curved_form_holds_reduced_closures():
+    """PehlivanWei y: with a free of u1 (w shifted by u0²/2 + 1), a is quintic and P has u0⁴."""
+    true = select(["PehlivanWei y"], "panel_more.csv")[0].regular
+    reduced = true.with_hidden_shifted({(2, 0): 0.5, (0, 0): 1.0})
+    form = curved_pole(5, 3, 3)
+    assert (5, 0) in reduced.a and (4, 0, 0) in reduced.P
+    assert set(reduced.a) <= set(form.a) and set(reduced.P) <= set(form.big_p)
+    assert set(reduced.D) <= {form.lead, *form.denominator}

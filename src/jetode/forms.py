@@ -168,13 +168,16 @@ def affine_pole(order: int, lead: int, others: Sequence[int], a_degree: int, deg
 
 
 def curved_pole(a_degree: int, curve_degree: int, degree: int) -> Form:
-    """Order 3, D = u1 − c(u0) with a polynomial c, ``a`` reduced modulo D, i.e. a function of u0."""
+    """Order 3, D = u1 − c(u0) with a polynomial c, ``a`` reduced modulo D, i.e. a function of u0.
+
+    Where ``a`` had a term u0² u1, the reduction gives it c's degree + 2 and P a power of u0 more.
+    """
     return Form(
         3,
         (0, 1),
         tuple((k, 0) for k in range(curve_degree, -1, -1)),
         tuple((k, 0) for k in range(a_degree + 1)),
-        hidden_library(3, degree),
+        (*hidden_library(3, degree), (degree + 1, 0, 0)),
     )
 
 

@@ -456,7 +456,7 @@ def _vanishes(candidate: Candidate, prepared: Prepared) -> bool:
 
 def curved_poles(prepared: Prepared) -> list[Candidate]:
     """D = u1 − c(u0) with cubic c, starting from straight lines and free to bend."""
-    form = curved_pole(4, 3, 3)
+    form = curved_pole(5, 3, 3)
     return [replace(c, form=form, hold=CURVED_HOLD, fixed=False) for c in tilted_poles(prepared)[::2]]
 
 
