@@ -14,14 +14,13 @@ import numpy as np
 from jetode.annealing import Schedule, anneal
 from jetode.constraints import Constraints
 from jetode.delay import false_nearest_neighbours
-from jetode.elimination import expand, quadratic_model
 from jetode.forms import RIDGE, is_pole_constant, regular_of
 from jetode.gaussnewton import Data, Fit, Linearisation, path_states
 from jetode.implicit import DEGREES, LINEAR, Proposal
 from jetode.polynomials import FloatArray
 from jetode.prepare import SMALLEST_SIGMA, Loss, Prepared, Unsuitable, prepare
 from jetode.regular import RegularClosure
-from jetode.search import FREE, SEARCH_SIGMA, Candidate, Found, climb, propose, search
+from jetode.search import FREE, SEARCH_SIGMA, Found, climb, propose, search
 from jetode.series import Series
 from jetode.stability import TermStability, term_stability
 from jetode.states import Identified, StateFit, describe, estimate_path, final_q
@@ -160,24 +159,6 @@ def covariance_of(data: Data, fit: Fit) -> FloatArray:
     return linear.eliminate(fit.q, 0.0).coefficient_covariance()
 
 
-def term_margin(found: Found, best: Candidate) -> float:
-    """Smallest predicted rise of BIC over adding or removing one term of the best candidate's form."""
-    assert best.fit is not None
-    full = best.form.terms(regular_of(best.fit.terms))
-    model = quadratic_model(found.data, full, best.fit)
-    if model is None:
-        return 0.0
-    keep = expand(full, best.fit.terms)[0][full.free]
-    protected = best.form.protected(full)[full.free]
-    base = model.restricted_cost(keep)
-    out = [rise - found.price for rise, _ in model.ranked_removals(keep, protected)[:1]]
-    for j in np.flatnonzero(~keep):
-        trial = keep.copy()
-        trial[j] = True
-        out.append(model.restricted_cost(trial) + found.price - base)
-    return float(min(out, default=np.inf))
-
-
 def false_neighbour_order(prepared: Prepared) -> int:
     """The order that false neighbours of the smoothed record suggest: a guess, on which the fit decides."""
     longest = max(prepared.jets.pieces(), key=lambda p: p.stop - p.start)
@@ -308,7 +289,7 @@ def fit_joint(
         rivals,
         chi2,
         level / prepared.sigma,
-        term_margin(found, best),
+        found.margin(),
         found.score(),
         term_stability(found.data, best.form, best.fit, found.price),
         effort.exhausted,

@@ -22,7 +22,7 @@ from jetode.forecast import Forecast
 from jetode.model import Model
 from jetode.outlook import lyapunov_exponent, next_steps, outlook, sentence
 from jetode.report_figures import Figure
-from jetode.search import MAX_SCORE
+from jetode.search import MAX_SCORE, MIN_MARGIN
 from jetode.series import Series
 
 LONG_FORM = 60  # terms: a longer rational closure is left to model.json
@@ -189,7 +189,7 @@ def evidence(model: Model) -> Table:
     test("Held-out forecasts hold [oscillations]", "skill", verdict.MIN_SKILL, False)
     test("Free coefficients", "terms", verdict.MAX_TERMS, True)
     test("ΔBIC of the nearest other form", "rival", verdict.MIN_RIVAL, False)
-    test("ΔBIC of one term more or less", "margin", verdict.MIN_MARGIN, False)
+    test("ΔBIC of one term more or less", "margin", MIN_MARGIN, False)
     if "bounded" in found:
         tests.insert(0, ("A long run stays bounded", "yes" if found["bounded"] else "no", "yes", found["bounded"]))
     if found.get("exhausted"):

@@ -14,7 +14,7 @@ import numpy as np
 from jetode.adequacy import score_test
 from jetode.annealing import Schedule, anneal, rescale_hidden
 from jetode.constraints import Constraints
-from jetode.elimination import eliminate
+from jetode.elimination import eliminate, expand, quadratic_model
 from jetode.forms import (
     POLE_HOLD,
     Form,
@@ -69,6 +69,7 @@ NEAR = 3.0  # std: a mean no farther from 0 leaves the prior on the coefficients
 FEW_TERMS = 10
 SATISFYING = 1.035  # cost per sample
 MAX_SCORE = 3.0  # of the score test
+MIN_MARGIN = 2.0  # rise of BIC by one term more or less below which a record has not decided
 SEARCH_SIGMA = 0.01  # of std: the search never trusts the samples more than this (integrator, loose start)
 GROSS = 4.0  # cost per sample from which no term is worth eliminating
 SUSPICIOUS = 1.04  # cost per sample above which a fit is reheated
@@ -103,14 +104,14 @@ class Found:
     price: float
 
     def satisfies(self) -> bool:
-        """Whether the best fits as well as the noise allows, with few enough terms not to imitate another form, and
-        no need of terms beyond its own."""
+        """Whether the best fits as well as the noise allows, with few enough terms not to imitate another form, none of
+        them in doubt, and no need of terms beyond its own."""
         if not self.candidates or self.candidates[0].fit is None:
             return False
         best = self.candidates[0].fit
         if int(best.terms.free.sum()) > FEW_TERMS or best.cost >= SATISFYING * self.data.n_samples:
             return False
-        return not self.score() > MAX_SCORE
+        return not self.score() > MAX_SCORE and self.margin() >= MIN_MARGIN
 
     def score(self) -> float:
         """The score test of the best candidate in its canonical gauge."""
@@ -118,6 +119,24 @@ class Found:
         best = best if best.form.has_pole else regauge(best) or best
         assert best.fit is not None
         return score_test(self.data, best.form, best.fit)
+
+    def margin(self) -> float:
+        """Smallest predicted rise of BIC over adding or removing one term of the best candidate's form."""
+        best = self.candidates[0]
+        assert best.fit is not None
+        full = best.form.terms(regular_of(best.fit.terms))
+        model = quadratic_model(self.data, full, best.fit)
+        if model is None:
+            return 0.0
+        keep = expand(full, best.fit.terms)[0][full.free]
+        protected = best.form.protected(full)[full.free]
+        base = model.restricted_cost(keep)
+        out = [rise - self.price for rise, _ in model.ranked_removals(keep, protected)[:1]]
+        for j in np.flatnonzero(~keep):
+            trial = keep.copy()
+            trial[j] = True
+            out.append(model.restricted_cost(trial) + self.price - base)
+        return float(min(out, default=np.inf))
 
 
 FREE = Constraints()

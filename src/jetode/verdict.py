@@ -25,7 +25,7 @@ from jetode.oscillations import count_oscillations, mean_drift
 from jetode.polynomials import FloatArray
 from jetode.prepare import FEWEST_SAMPLES, Unsuitable, prepare, stretches
 from jetode.score import valid_prediction_time
-from jetode.search import MAX_SCORE, states_for
+from jetode.search import MAX_SCORE, MIN_MARGIN, states_for
 from jetode.series import Series
 from jetode.states import Identified, estimate_path, final_q, past_state
 from jetode.sufficiency import Sufficiency, sufficiency
@@ -43,7 +43,6 @@ MAX_HELD_OUT = 1.25
 MAX_DISTANCE = 0.8  # a switching attractor such as Lorenz's reaches 0.5 against itself over 300 tc
 SPREAD_RATIOS = (0.6, 1.6)
 MAX_CLEAN_RESIDUAL = 0.005  # of std
-MIN_MARGIN = 2.0
 MIN_RIVAL = 10.0
 MIN_OSCILLATIONS = 5.0
 MAX_TERMS = 10  # coefficients: with more, a polynomial imitates what it cannot state
