@@ -40,14 +40,13 @@ ROSSLER = {
 
 @pytest.mark.parametrize(("name", "table"), [("lorenz", LORENZ), ("rossler", ROSSLER)])
 def test_papers_table(name: str, table: dict[str, tuple[float, float, float, float]]) -> None:
-    """Ranking and every median, over 500 units (design.md §1), where rounding chooses the stretch and moves a median
-    by up to 13 %, and over 4,000, where it moves them by a few per cent."""
-    long = screen(systems[name], table, systems[name].simulate(4000.0, dt=0.05, transient=500.0))
-    for found, error in ((screen(systems[name], table), 0.2), (long, 0.12)):
+    """Ranking and every median, on two long stretches: which one the paper took is not said."""
+    other = systems[name].simulate(4000.0, dt=0.05, transient=1000.0)
+    for found in (screen(systems[name], table), screen(systems[name], table, other)):
         assert [row.observable for row in found] == list(table)
         for row in found:
             median, _, p95, weak = table[row.observable]
-            assert row.median == pytest.approx(median, rel=error), row.observable
+            assert row.median == pytest.approx(median, rel=0.1), row.observable
             assert row.p95 == pytest.approx(p95, rel=0.25), row.observable
             assert row.weak_fraction == pytest.approx(weak, abs=0.02), row.observable
             assert row.uniform == (name == "rossler" and row.observable == "y")

@@ -171,7 +171,7 @@ def _observability(plan: Plan, results: Results) -> Section:
         f"{'Agrees' if agrees else 'Differs'}: {'the same ranking' if same else 'not the same ranking'} of all 23 "
         f"observables, medians within {worst:.1%} of the printed ones, no Lorenz observable and only Rössler's y "
         f"{'' if y['passes_screening'] else 'nearly '}passes the screening (δ = {y['median']:.3f} everywhere); what is "
-        "left is the stretch of attractor, on which the paper is silent (ours: 500 units after a transient of 500)."
+        "left is the stretch of attractor, on which the paper is silent (ours: 4,000 units after a transient of 500)."
     )
     return Section(
         "observability",
