@@ -17,11 +17,11 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from joint import CELLS, DT, SHIFT
 
 import jetode
-from jetode.bootstrap import parametric_bootstrap
-from jetode.systems import systems
+from jetode.catalogue.systems import systems
+from jetode.reconstruction.bootstrap import parametric_bootstrap
+from joint import CELLS, DT, SHIFT
 
 
 def main() -> None:

@@ -27,16 +27,16 @@ import numpy as np
 from scipy.integrate import solve_ivp
 from scipy.interpolate import UnivariateSpline, make_interp_spline
 
-from jetode.closure import cosine, relative_l2
-from jetode.field import Field
-from jetode.forecast import forecast_many
-from jetode.identify import Embedding, PaperSettings, embed, identify
-from jetode.noise import add_noise, noise_scale
-from jetode.polynomials import Library
-from jetode.score import interior_starts, valid_prediction_time
-from jetode.series import Series
-from jetode.spline import smooth
-from jetode.systems import systems
+from jetode.catalogue.systems import systems
+from jetode.equations.closure import cosine, relative_l2
+from jetode.equations.field import Field
+from jetode.equations.polynomials import Library
+from jetode.integration.forecast import forecast_many
+from jetode.integration.valid_prediction_time import interior_starts, valid_prediction_time
+from jetode.paper.identify import Embedding, PaperSettings, embed, identify
+from jetode.records.series import Series
+from jetode.signal.noise import add_noise, noise_scale
+from jetode.signal.spline import smooth
 
 HORIZON = 20.0
 

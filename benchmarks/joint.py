@@ -27,13 +27,13 @@ import numpy as np
 from joblib import Parallel, delayed
 
 import jetode
-from jetode.forecast import forecast
-from jetode.model import Model
-from jetode.prepare import prepare
-from jetode.regular import RegularClosure
-from jetode.series import Series
-from jetode.states import Identified, identified_from, past_state
-from jetode.systems import systems
+from jetode.catalogue.systems import systems
+from jetode.equations.regular import RegularClosure
+from jetode.integration.forecast import forecast
+from jetode.joint.path import Identified, identified_from, past_state
+from jetode.joint.problem import prepare
+from jetode.reconstruction.model import Model
+from jetode.records.series import Series
 
 DT = 0.01
 PAPER_HORIZON = 10.0
@@ -79,7 +79,7 @@ def true_regular(system: str, scales: np.ndarray) -> RegularClosure:
 
 
 def support(regular: RegularClosure) -> tuple[frozenset[Any], ...]:
-    """Terms of a and P, and the monomials of D; the pole itself is a parameter, not a term (design.md §3)."""
+    """Terms of a and P, and the monomials of D; the pole itself is a parameter, not a term (docs/mathematics.md §3)."""
     zero = (0,) * (regular.order - 1)
     return frozenset(regular.a), frozenset(regular.D) - {zero}, frozenset(regular.P)
 

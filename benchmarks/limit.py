@@ -38,20 +38,19 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from joint import CELLS, DT, HORIZON, PAPER_BEST, PAPER_HORIZON, SHIFT, Cell, target, true_regular, vpt
-
 import jetode
-from jetode.annealing import Schedule, anneal
-from jetode.closure import Closure
-from jetode.forecast import forecast
-from jetode.gaussnewton import Fit
-from jetode.joint import covariance_of
-from jetode.polynomials import Library, derivative, evaluate
-from jetode.prepare import Prepared, prepare
-from jetode.regular import RegularClosure
-from jetode.series import Series
-from jetode.states import Identified, final_q, identified_from, past_state
-from jetode.systems import systems
+from jetode.catalogue.systems import systems
+from jetode.equations.closure import Closure
+from jetode.equations.polynomials import Library, derivative, evaluate
+from jetode.equations.regular import RegularClosure
+from jetode.integration.forecast import forecast
+from jetode.joint.fit import covariance_of
+from jetode.joint.path import Identified, final_q, identified_from, past_state
+from jetode.joint.problem import Prepared, prepare
+from jetode.joint.shooting.annealing import Schedule, anneal
+from jetode.joint.shooting.gaussnewton import Fit
+from jetode.records.series import Series
+from joint import CELLS, DT, HORIZON, PAPER_BEST, PAPER_HORIZON, SHIFT, Cell, target, true_regular, vpt
 
 Array = NDArray[np.float64]
 LIMITED = ("lorenz-15", "lorenz-30", "rossler-15", "rossler-30")

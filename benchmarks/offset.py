@@ -10,8 +10,8 @@ import time
 import numpy as np
 
 from jetode import reconstruct
-from jetode.series import Series
-from jetode.systems import systems
+from jetode.catalogue.systems import systems
+from jetode.records.series import Series
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ from time import process_time
 import numpy as np
 
 import jetode
-from jetode.panel import TRANSIENT, Channel, compare, select
+from jetode.experiments.panel.runs import TRANSIENT, Channel, compare, select
 
 CHANNELS = ("Lorenz x", "Rossler x")
 PER_OSCILLATION = (6, 8, 12, 20, 50, 200, 500)

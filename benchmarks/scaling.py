@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 import jetode
-from jetode.systems import systems
+from jetode.catalogue.systems import systems
 
 LENGTHS = (6_000, 12_500, 25_000, 50_000, 100_000, 200_000)
 

@@ -24,10 +24,10 @@ import numpy as np
 import sympy
 from scipy.integrate import solve_ivp
 
-from jetode.dop853 import Stop, integrate
-from jetode.expressions import parse_polynomial, to_floats
-from jetode.field import Field
-from jetode.lyapunov import lyapunov_spectrum
+from jetode.equations.expressions import parse_polynomial, to_floats
+from jetode.equations.field import Field
+from jetode.integration.dop853 import Stop, integrate
+from jetode.integration.lyapunov import lyapunov_spectrum
 
 DATA = Path(__file__).parents[1] / "src" / "jetode" / "data"
 PARTS = ("a", "D", "P", "f0", "c")

@@ -10,52 +10,60 @@ The names below are imported when first used, so that ``import jetode`` costs no
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from jetode.closure import Closure as Closure
-    from jetode.closure import cosine as cosine
-    from jetode.closure import relative_l2 as relative_l2
-    from jetode.crossing_conditions import regularise as regularise
-    from jetode.errors import InputError as InputError
-    from jetode.forecast import Forecast as Forecast
-    from jetode.joint import Budget as Budget
-    from jetode.model import Model as Model
-    from jetode.model import load as load
-    from jetode.noise import add_noise as add_noise
-    from jetode.reading import read as read
-    from jetode.reconstruct import reconstruct as reconstruct
-    from jetode.regular import RegularClosure as RegularClosure
-    from jetode.score import interior_starts as interior_starts
-    from jetode.score import valid_prediction_time as valid_prediction_time
-    from jetode.series import Series as Series
-    from jetode.states import fit_state as fit_state
-    from jetode.systems import systems as systems
+    from jetode.catalogue.systems import systems as systems
+    from jetode.equations.closure import Closure as Closure
+    from jetode.equations.closure import cosine as cosine
+    from jetode.equations.closure import relative_l2 as relative_l2
+    from jetode.equations.regular import RegularClosure as RegularClosure
+    from jetode.equations.regularise import regularise as regularise
+    from jetode.integration.forecast import Forecast as Forecast
+    from jetode.integration.valid_prediction_time import interior_starts as interior_starts
+    from jetode.integration.valid_prediction_time import valid_prediction_time as valid_prediction_time
+    from jetode.joint.fit import Budget as Budget
+    from jetode.joint.path import fit_state as fit_state
+    from jetode.joint.pole_scan import pole_scan as pole_scan
+    from jetode.reconstruction.estimator import JetForecaster as JetForecaster
+    from jetode.reconstruction.model import Model as Model
+    from jetode.reconstruction.model import load as load
+    from jetode.reconstruction.reconstruct import reconstruct as reconstruct
+    from jetode.records.reading import read as read
+    from jetode.records.series import Series as Series
+    from jetode.reporting.exports import export as export
+    from jetode.reporting.report import report as report
+    from jetode.signal.diagnose import diagnose as diagnose
+    from jetode.signal.noise import add_noise as add_noise
+    from jetode.support.errors import InputError as InputError
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Budget": "joint",
-    "Closure": "closure",
-    "Forecast": "forecast",
-    "InputError": "errors",
-    "Model": "model",
-    "Series": "series",
-    "add_noise": "noise",
-    "cosine": "closure",
-    "interior_starts": "score",
-    "load": "model",
-    "read": "reading",
-    "reconstruct": "reconstruct",
-    "RegularClosure": "regular",
-    "fit_state": "states",
-    "regularise": "crossing_conditions",
-    "relative_l2": "closure",
-    "systems": "systems",
-    "valid_prediction_time": "score",
+    "Budget": "joint.fit",
+    "Closure": "equations.closure",
+    "Forecast": "integration.forecast",
+    "InputError": "support.errors",
+    "JetForecaster": "reconstruction.estimator",
+    "Model": "reconstruction.model",
+    "RegularClosure": "equations.regular",
+    "Series": "records.series",
+    "add_noise": "signal.noise",
+    "cosine": "equations.closure",
+    "diagnose": "signal.diagnose",
+    "export": "reporting.exports",
+    "fit_state": "joint.path",
+    "interior_starts": "integration.valid_prediction_time",
+    "load": "reconstruction.model",
+    "pole_scan": "joint.pole_scan",
+    "read": "records.reading",
+    "reconstruct": "reconstruction.reconstruct",
+    "regularise": "equations.regularise",
+    "relative_l2": "equations.closure",
+    "report": "reporting.report",
+    "systems": "catalogue.systems",
+    "valid_prediction_time": "integration.valid_prediction_time",
 }
 
 __all__ = sorted(_HOMES)
@@ -65,28 +73,9 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'jetode' has no attribute {name!r}")
     value = getattr(import_module(f"jetode.{_HOMES[name]}"), name)
-    setattr(sys.modules[__name__], name, value)
+    globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
     return [*__all__, "__version__"]
-
-
-class _Package(ModuleType):
-    """Keeps the import of a submodule from hiding what it exports under its own name.
-
-    Python binds an imported submodule to its package; ``jetode.reconstruct`` and ``jetode.systems`` are to
-    stay the function and the mapping.
-    """
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (name in _HOMES and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """By name, as other modules: functions of a script that use it can be sent to worker processes."""
-        return import_module, (self.__name__,)
-
-
-sys.modules[__name__].__class__ = _Package

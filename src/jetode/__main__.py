@@ -8,7 +8,7 @@ import signal
 def main() -> None:
     """Run the command line."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from jetode.cli import main as run
+    from jetode.cli.main import main as run
 
     signal.signal(signal.SIGINT, signal.default_int_handler)
     run()

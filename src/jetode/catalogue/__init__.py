@@ -1,0 +1,1 @@
+"""Known systems, their exact closures, observability."""

@@ -1,0 +1,210 @@
+"""The commands that make and hand on a model: reconstruct, demo and export."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from jetode.cli.common import (
+    INTERRUPTED,
+    NOT_TRUSTED,
+    OK,
+    column_options,
+    command_line,
+    json_option,
+    positive,
+    quiet_option,
+)
+from jetode.cli.terminal import one_json, summary, working
+from jetode.records.reading import read
+from jetode.records.series import Series
+from jetode.support.errors import InputError
+from jetode.support.files import make_directory, write_text
+
+if TYPE_CHECKING:
+    from jetode.joint.fit import Budget
+    from jetode.reconstruction.model import Model
+
+DEMO_RECORD = "lorenz_x_15.csv"
+FORMATS = ("python", "c", "julia", "ode", "sbml")
+WRITTEN = ("model.json", "forecast.csv", "report.html")
+OSCILLATIONS = 20
+# stages of the joint fit from which on there is a model to stop with
+STOPPABLE = ("eliminating", "polishing", "checking")
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
+@column_options
+@click.option("--resample", type=float, metavar="DT", help="Resample unequal times to steps of DT (never unasked).")
+@click.option("--method", help="joint, or paper for the paper's workflow (default: joint, paper if a degree is given).")
+@click.option("--order", type=int, help="Number of coordinates (default: found; 3 for the paper's method).")
+@click.option("--sigma", type=float, help="Std of the measurement noise, where it is known (default: estimated).")
+@click.option("--max-seconds", type=float, help="End by then with the best model so far.")
+@click.option("--denominator-degree", type=int, help="Degree of D, for the paper's method (default: chosen).")
+@click.option("--numerator-degree", type=int, help="Degree of N, for the paper's method (default: chosen).")
+@click.option(
+    "--horizon", type=float, help="Length of forecast.csv (default: a tenth of the record, ≤ 20 oscillations)."
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of anything random.")
+@click.option("--out", type=click.Path(path_type=Path), help="Directory for model.json, forecast.csv, report.html.")
+@json_option
+@quiet_option
+def reconstruct(
+    files: tuple[Path, ...],
+    column: str | None,
+    time: str | None,
+    dt: float | None,
+    resample: float | None,
+    horizon: float | None,
+    out: Path | None,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> int:
+    """Find the differential equation of the record in FILE.
+
+    Several files are records of one system and give one equation. Ctrl-C ends the fit with the best model so far
+    once there is one, a second Ctrl-C ends at once.
+
+    \b
+    Example:
+      jetode simulate lorenz --noise 0.15 --out lorenz.csv
+      jetode reconstruct lorenz.csv --out result      # then open result/report.html
+
+    Exits with 0 when the model can be trusted, 3 when it cannot (the numbers are still written).
+    """
+    if resample is not None:
+        positive("resample", resample)
+    records = [read(file, column, time, dt, resample=resample) for file in files]
+    given = {name: value for name, value in options.items() if value is not None}
+    return run(records, given, horizon, out, as_json, quiet, command_line("seed", leave_out=("as_json", "quiet")))
+
+
+@click.command()
+@click.option("--out", type=click.Path(path_type=Path), default=Path("demo-out"), show_default=True)
+@json_option
+@quiet_option
+def demo(out: Path, as_json: bool, quiet: bool) -> int:
+    """Reconstruct the shipped Lorenz record (15 % noise) end to end.
+
+    \b
+    Example:
+      jetode demo --out demo-out      # then open demo-out/report.html
+    """
+    with as_file(files("jetode") / "data" / DEMO_RECORD) as path:
+        record = read(path)
+    run([record], {"seed": 0}, None, out, as_json, quiet, command_line())
+    return OK
+
+
+@click.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@click.option("--format", "format_", type=click.Choice(FORMATS), default="python", show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), help="File to write (default: standard output).")
+def export(model: Path, format_: str, out: Path | None) -> int:
+    """Write the equations of a saved MODEL as code that needs no jetode.
+
+    \b
+    Example:
+      jetode export result/model.json --format c --out model.c
+    """
+    from jetode.reconstruction.model import load
+    from jetode.reporting.exports import export as write
+
+    text = write(load(model), format_)
+    if out is None:
+        click.echo(text, nl=False)
+    else:
+        write_text(out, text)
+    return OK
+
+
+def run(
+    records: Sequence[Series],
+    options: dict[str, Any],
+    horizon: float | None,
+    out: Path | None,
+    as_json: bool,
+    quiet: bool,
+    command: str,
+) -> int:
+    """Reconstruct, forecast, write and show."""
+    if horizon is not None:
+        positive("horizon", horizon)
+    from jetode.joint.fit import Budget
+    from jetode.reconstruction.reconstruct import method_of
+    from jetode.reconstruction.reconstruct import reconstruct as fit
+
+    with working("Reconstructing", quiet) as say:
+        if method_of(options) == "joint":
+            budget = Budget(options.get("max_seconds"))
+            with stops_with_the_best(budget, say) as progress:
+                model = fit(records, budget=budget, progress=progress, **options)
+        elif len(records) > 1:
+            raise InputError("Several records need the joint fit: leave --method and the degrees out.")
+        else:
+            model = fit(records[0], **options)
+        say("forecasting")
+        forecast = model.forecast(horizon or default_horizon(model))
+        if out is not None:
+            from jetode.reporting.report import report
+
+            say("writing the report")
+            page = report(model, forecast, command=command)
+    if out is not None:
+        make_directory(out)
+        model.save(out / WRITTEN[0])
+        forecast.to_csv(out / WRITTEN[1])
+        write_text(out / WRITTEN[2], page)
+    if as_json:
+        click.echo(one_json(model.summary()))
+    elif not quiet:
+        click.echo(summary(model, forecast, [] if out is None else [out / name for name in WRITTEN]))
+    return OK if model.verdict.trusted else NOT_TRUSTED
+
+
+def default_horizon(model: Model) -> float:
+    """A tenth of the record, but no more oscillations than any forecast is likely to hold."""
+    return min(0.1 * model.record.dt * model.record.n, OSCILLATIONS * 2 * math.pi * model.characteristic_time)
+
+
+@contextmanager
+def stops_with_the_best(budget: Budget, say: Callable[[str], None]) -> Iterator[Callable[[str], None]]:
+    """Ctrl-C cancels the budget once there is a model to stop with; before that, and twice, it ends the process.
+
+    Yields the progress callback that keeps track of the stage.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield say
+        return
+    stoppable = False
+
+    def progress(stage: str) -> None:
+        nonlocal stoppable
+        stoppable = stoppable or any(word in stage for word in STOPPABLE)
+        say(stage)
+
+    def stop(*_: object) -> None:
+        nonlocal stoppable
+        if not stoppable:
+            click.echo("Stopped; nothing was left half-written.", err=True)
+            os._exit(INTERRUPTED)
+        stoppable = False
+        budget.cancel()
+        click.echo("Stopping with the best model so far; Ctrl-C again ends at once.", err=True)
+
+    earlier = signal.signal(signal.SIGINT, stop)
+    try:
+        yield progress
+    finally:
+        signal.signal(signal.SIGINT, earlier)

@@ -1,0 +1,110 @@
+"""What a person sees in a terminal: a summary of a model, work going on, plain JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+import textwrap
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from jetode.support.json import plain
+
+if TYPE_CHECKING:
+    from jetode.integration.forecast import Forecast
+    from jetode.reconstruction.model import Model
+
+LONG_EQUATION = 800  # characters
+COORDINATE = re.compile(r"\bu(\d)")
+SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+
+
+@contextmanager
+def working(what: str, quiet: bool = False) -> Iterator[Callable[[str], None]]:
+    """Shows on a terminal that work longer than two seconds goes on, at which stage, and since when.
+
+    Yields a function that is told the stage.
+    """
+    if quiet or not sys.stderr.isatty():
+        yield lambda stage: None
+        return
+    from tqdm import tqdm
+
+    done = threading.Event()
+    stages = [what]
+
+    def show() -> None:
+        start = monotonic()
+        if done.wait(2.0):
+            return
+        with tqdm(bar_format="{desc} {postfix}", leave=False) as bar:
+            while not done.wait(0.2):
+                bar.set_description_str(stages[-1], refresh=False)
+                bar.set_postfix_str(f"{monotonic() - start:.0f} s")
+
+    thread = threading.Thread(target=show, daemon=True)
+    thread.start()
+    try:
+        yield lambda stage: stages.append(f"{what}: {stage}")
+    finally:
+        done.set()
+        thread.join()
+
+
+def summary(model: Model, forecast: Forecast, written: Sequence[Path]) -> str:
+    """What the terminal shows: record, noise, equation, verdict, forecast, what to do next."""
+    from jetode.reporting.forecast_reach import next_steps, outlook
+
+    record = model.record
+    unit = f" {record.time_unit}" if record.time_unit else ""
+    noise = model.summary()["noise"]
+    word, colour = ("trusted", "green") if model.verdict.trusted else ("not trusted", "red")
+    several = f"{len(model.records)} records, the first with " if len(model.records) > 1 else ""
+    size = f"{several}{record.n} samples, dt {record.dt:g}{unit}, std {record.std:.4g} {record.unit}"
+    ahead = f"{forecast.t[-1]:g}{unit} ahead" + ("" if forecast.completed else f", then {forecast.stop.value}")
+    held = outlook(model, forecast).text()
+    rows = [("record", size.rstrip())]
+    rows += [("", note) for note in model.settings.get("reduction") or ()]
+    rows += [
+        ("noise", f"σ {noise['sigma']:.3g}, {100 * noise['fraction']:.2g} % of the signal"),
+        *zip(("equation", *[""] * 9), _equation(model), strict=False),
+        ("verdict", f"{word}: {model.verdict.reason}"),
+        ("forecast", ahead + (f"; it holds for {held}" if held else "")),
+    ]
+    if written:
+        rows.append(("written", ", ".join(str(path) for path in written)))
+    steps = next_steps(model)
+    if model.verdict.trusted and written:
+        steps = (f"open {written[-1]} in a browser; `jetode export {written[0]}` hands the equations on",)
+    rows += zip(("next", *[""] * len(steps)), steps, strict=False)
+    width = max(60, min(110, shutil.get_terminal_size().columns))
+    lines = "\n".join(
+        textwrap.fill(
+            f"{name:<9} {text}", width, subsequent_indent=" " * 10, break_on_hyphens=False, break_long_words=False
+        )
+        for name, text in rows
+    )
+    shown = f"{'verdict':<9} {word}"  # coloured after wrapping, which would count the colour's characters
+    return lines.replace(shown, f"{'verdict':<9} {click.style(word, fg=colour, bold=True)}", 1)
+
+
+def _equation(model: Model) -> list[str]:
+    """The equations, one per line; or their size where they are long."""
+    text: str = model.equation("text", 4)
+    if len(text) > LONG_EQUATION:
+        above, below = len(model.closure.numerator), len(model.closure.denominator)
+        return [f"u{model.order - 1}' = N/D with {above} and {below} terms (model.json has them all)"]
+    return COORDINATE.sub(lambda m: "u" + m[1].translate(SUBSCRIPTS), text).splitlines()
+
+
+def one_json(data: dict[str, Any]) -> str:
+    """One JSON object on one line."""
+    return json.dumps(plain(data), ensure_ascii=False, allow_nan=False)

@@ -1,0 +1,1 @@
+"""Equations as data: polynomials, rational and regular closures, vector fields, equilibria."""

@@ -1,0 +1,315 @@
+"""Autonomous vector fields as data: the system u0' = u1, …, u_{n-1}' = N(u)/D(u) of the paper's Sec. 2, the
+regular closure of docs/mathematics.md §3 and every known system, evaluated by one compiled routine.
+
+A field of dimension d has ``chain`` rows x_i' = x_{i+1}, then polynomial rows; the last row may be divided by
+a denominator.  With ``sines`` the polynomials have 2d variables (x_0 …, sin x_0 …), as Thomas' system needs.
+Kernels get ``Field.arrays`` (plain NumPy arrays), never a function, so that compiled code is cached on disk.
+
+A row is evaluated as Σ_m c_m(x_0, x_1) m with c_m of total degree ≤ 4 written out as a nested Horner scheme.  Where
+the *outer* monomials m are powers of x_2, as in every library up to degree 4 of three jets, the sum over them is
+Horner's rule too (``nested``); otherwise they, in x_1 … and x_0⁵, come from a table, one multiplication each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from jetode.equations.polynomials import Exponents, Polynomial, graded_order, monomial_program
+from jetode.support.arrays import FloatArray, IntArray
+from jetode.support.errors import InputError
+
+if TYPE_CHECKING:
+    from jetode.equations.closure import Closure
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Indices = NDArray[np.uint32]  # unsigned: no test for negative indices in the inner loop
+DEGREE = 4  # of a Horner scheme in (x_0, x_1), which has 15 coefficients
+# (dimension, chain, sines, divided, nested); parent and variable of the outer monomials; first scheme of each row;
+# outer monomial of each scheme (these indices point into the work array) and its degree; coefficients, highest first
+FieldArrays = tuple[IntArray, Indices, Indices, Indices, Indices, Indices, FloatArray]
+
+
+# powers of (x_0, x_1) in the order in which a scheme uses their coefficients
+SCHEME = [(i, j) for j in range(DEGREE, -1, -1) for i in range(DEGREE - j, -1, -1)]
+
+
+@dataclass(frozen=True, eq=False)
+class Field:
+    """Right-hand side of x' = f(x); ``rows`` are the polynomials of the components after the chain."""
+
+    dimension: int
+    rows: tuple[Polynomial, ...]
+    denominator: Polynomial | None = None
+    sines: bool = False
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.rows) <= self.dimension:
+            raise InputError(
+                f"The 'rows' parameter must hold 1 to {self.dimension} items. Got {len(self.rows)} instead."
+            )
+        for polynomial in (*self.rows, self.denominator or {}):
+            for exponents in polynomial:
+                if len(exponents) != self.n_variables:
+                    raise InputError(
+                        f"Exponents in 'rows' must have {self.n_variables} entries. Got {exponents} instead."
+                    )
+        if self.denominator is not None and not self.denominator:
+            raise InputError("The 'denominator' parameter must have at least one term. Got an empty one instead.")
+        if self.sines and self.denominator is not None:
+            raise InputError("The 'sines' parameter must be False for a field with a denominator. Got True instead.")
+
+    @classmethod
+    def polynomial(cls, rows: Sequence[Mapping[Exponents, float]], sines: bool = False) -> Field:
+        """One polynomial per component."""
+        return cls(len(rows), tuple(dict(row) for row in rows), sines=sines)
+
+    @classmethod
+    def from_closure(cls, closure: Closure) -> Field:
+        """u_i' = u_{i+1} and u_{n-1}' = N/D."""
+        return cls(closure.order, (dict(closure.numerator),), dict(closure.denominator))
+
+    @property
+    def chain(self) -> int:
+        """How many leading components obey x_i' = x_{i+1}."""
+        return self.dimension - len(self.rows)
+
+    @property
+    def n_variables(self) -> int:
+        """Number of variables of the polynomials."""
+        return self.dimension * (2 if self.sines else 1)
+
+    @cached_property
+    def arrays(self) -> FieldArrays:
+        """What the kernels read; a constant denominator is folded into the last row."""
+        rows, denominator = list(self.rows), self.denominator
+        if denominator is not None and not any(any(e) for e in denominator):
+            (constant,) = denominator.values()
+            rows[-1] = {e: c / constant for e, c in rows[-1].items()}
+            denominator = None
+        polynomials = rows if denominator is None else [*rows, denominator]
+        schemes = [_schemes(p) for p in polynomials]
+        nested = self.dimension <= 3 and not any(m[0] or m[-1] for row in schemes for m in row) and not self.sines
+        if nested:
+            schemes = [_all_powers(row) for row in schemes]
+        outer = [monomial for row in schemes for monomial in row]
+        parent, variable, slots = monomial_program(outer, self.n_variables)
+        table = 2 * self.dimension + 1
+        variable = np.where(variable == self.n_variables - 1, table - 1, variable + 1)
+        layout = [self.dimension, self.chain, self.sines, denominator is not None, nested]
+        arrays = (
+            np.array(layout, dtype=np.int64),
+            (table + parent).astype(np.uint32),
+            variable.astype(np.uint32),
+            np.cumsum([0, *(len(row) for row in schemes)]).astype(np.uint32),
+            (table + slots).astype(np.uint32),
+            np.array([_degree(c) for row in schemes for c in row.values()], dtype=np.uint32),
+            np.array([c for row in schemes for c in row.values()], dtype=np.float64).reshape(-1, len(SCHEME)),
+        )
+        for array in arrays:
+            array.setflags(write=False)
+        return arrays
+
+    def __call__(self, x: FloatArray) -> FloatArray:
+        """f(x) at one state (d,) or many (N, d)."""
+        x = np.ascontiguousarray(x, dtype=np.float64)
+        return _rates(np.atleast_2d(x), self.arrays).reshape(x.shape)
+
+    def jacobian(self, x: FloatArray) -> FloatArray:
+        """∂f/∂x at one state: (d, d); at many: (N, d, d)."""
+        x = np.ascontiguousarray(x, dtype=np.float64)
+        return _jacobians(np.atleast_2d(x), self.arrays).reshape((*x.shape, self.dimension))
+
+
+def _schemes(polynomial: Polynomial) -> dict[Exponents, FloatArray]:
+    """Horner coefficients in (x_0, x_1) for each outer monomial (exponents of x_1 … and, last, of x_0⁵)."""
+    out: dict[Exponents, FloatArray] = {}
+    for (first, *others), coefficient in polynomial.items():
+        quotient, i = divmod(first, DEGREE + 1)
+        j = min(others[0], DEGREE - i) if others else 0
+        others[:1] = [others[0] - j] if others else []
+        scheme = out.setdefault((*others, quotient), np.zeros(len(SCHEME)))
+        scheme[SCHEME.index((i, j))] = coefficient
+    return dict(sorted(out.items(), key=lambda item: graded_order(item[0])))
+
+
+def _all_powers(row: dict[Exponents, FloatArray]) -> dict[Exponents, FloatArray]:
+    """Schemes of all powers of x_2 (monomials (0, power, 0)), highest first: what Horner's rule needs."""
+    if not any(len(m) == 3 for m in row):
+        return row
+    highest = max(m[1] for m in row)
+    return {(0, k, 0): row.get((0, k, 0), np.zeros(len(SCHEME))) for k in range(highest, -1, -1)}
+
+
+def _degree(scheme: FloatArray) -> int:
+    return max((i + j for (i, j), c in zip(SCHEME, scheme, strict=True) if c != 0.0), default=0)
+
+
+@njit(cache=True)
+def field_work(arrays: FieldArrays) -> FloatArray:
+    """Scratch space for :func:`field_rhs`: x, sin x, x_0⁵, then the outer monomials."""
+    return np.zeros(2 * arrays[0][0] + 1 + arrays[1].shape[0])
+
+
+@njit(cache=True)
+def field_gradient_work(arrays: FieldArrays) -> FloatArray:
+    """Scratch space for :func:`field_jacobian`: gradients of everything in the work array."""
+    return np.zeros((2 * arrays[0][0] + 1 + arrays[1].shape[0], arrays[0][0]))
+
+
+def kernel(**options: Any) -> Callable[[Function], Function]:
+    """``numba.njit`` for what allocates nothing: without counting references to arrays, as in numba's own sorting.
+
+    The counting took half of the time of an evaluation of the field.  No option here lets the compiler reorder or fuse
+    operations: that would take 7 % off a forecast, and give another chaotic record on another CPU.
+    """
+    return njit(cache=True, _nrt=False, **options)  # type: ignore[call-overload]
+
+
+@kernel(forceinline=True)
+def _fill(x: FloatArray, layout: IntArray, parent: Indices, variable: Indices, work: FloatArray) -> None:
+    d = layout[0]
+    for i in range(d):
+        work[i] = x[i]
+    if layout[2]:
+        for i in range(d):
+            work[d + i] = np.sin(x[i])
+    square = x[0] * x[0]
+    work[2 * d] = square * square * x[0]
+    table = 2 * d + 1
+    work[table] = 1.0
+    for k in range(1, parent.shape[0]):
+        work[table + k] = work[parent[k]] * work[variable[k]]
+
+
+@kernel(forceinline=True)
+def _scheme(c: FloatArray, k: int, degree: int, x: float, y: float) -> float:
+    """Σ c_ij x^i y^j up to the total degree that scheme k has."""
+    if degree == 0:
+        return c[k, 14]
+    if degree == 1:
+        return c[k, 9] * y + (c[k, 13] * x + c[k, 14])
+    if degree == 2:
+        return (c[k, 5] * y + (c[k, 8] * x + c[k, 9])) * y + ((c[k, 12] * x + c[k, 13]) * x + c[k, 14])
+    if degree == 3:
+        c1 = (c[k, 7] * x + c[k, 8]) * x + c[k, 9]
+        c0 = ((c[k, 11] * x + c[k, 12]) * x + c[k, 13]) * x + c[k, 14]
+        return ((c[k, 2] * y + (c[k, 4] * x + c[k, 5])) * y + c1) * y + c0
+    c2 = (c[k, 3] * x + c[k, 4]) * x + c[k, 5]
+    c1 = ((c[k, 6] * x + c[k, 7]) * x + c[k, 8]) * x + c[k, 9]
+    c0 = (((c[k, 10] * x + c[k, 11]) * x + c[k, 12]) * x + c[k, 13]) * x + c[k, 14]
+    return (((c[k, 0] * y + (c[k, 1] * x + c[k, 2])) * y + c2) * y + c1) * y + c0
+
+
+@kernel(error_model="numpy", forceinline=True)
+def field_rhs(x: FloatArray, out: FloatArray, arrays: FieldArrays, work: FloatArray) -> float:
+    """Write f(x) to ``out``; return the denominator D(x) (1 where there is none)."""
+    layout, parent, variable, firsts, slots, degrees, c = arrays
+    d, chain, nested = layout[0], layout[1], layout[4]
+    n_rows = d - chain
+    if not nested:
+        _fill(x, layout, parent, variable, work)
+    x0 = x[0]
+    x1 = x[1] if d > 1 else work[1]  # of one variable, the second is its sine or nothing
+    x2 = x[2] if d > 2 else 0.0
+    denominator = 1.0
+    if layout[3]:
+        denominator = 0.0
+        for k in range(firsts[n_rows], firsts[n_rows + 1]):
+            term = _scheme(c, k, degrees[k], x0, x1)
+            denominator = denominator * x2 + term if nested else denominator + term * work[slots[k]]
+    for row in range(n_rows):
+        total = 0.0
+        for k in range(firsts[row], firsts[row + 1]):
+            term = _scheme(c, k, degrees[k], x0, x1)
+            total = total * x2 + term if nested else total + term * work[slots[k]]
+        out[chain + row] = total
+    for i in range(chain):
+        out[i] = x[i + 1]
+    out[d - 1] /= denominator
+    return denominator
+
+
+@njit(cache=True)
+def _row_gradient(index: int, arrays: FieldArrays, work: FloatArray, gradients: FloatArray, out: FloatArray) -> None:
+    firsts, slots, c = arrays[3], arrays[4], arrays[6]
+    out[:] = 0.0
+    for k in range(firsts[index], firsts[index + 1]):
+        x, y, term = work[0], work[1], 0
+        value = slope_x = slope_y = 0.0
+        for power in range(DEGREE, -1, -1):
+            inner = inner_slope = 0.0
+            for _ in range(DEGREE - power + 1):
+                inner_slope = inner_slope * x + inner
+                inner = inner * x + c[k, term]
+                term += 1
+            slope_y = slope_y * y + value
+            slope_x = slope_x * y + inner_slope
+            value = value * y + inner
+        out[0] += slope_x * work[slots[k]]
+        if out.shape[0] > 1:
+            out[1] += slope_y * work[slots[k]]
+        for j in range(out.shape[0]):
+            out[j] += value * gradients[slots[k], j]
+
+
+@njit(cache=True, error_model="numpy")
+def field_jacobian(
+    x: FloatArray,
+    out: FloatArray,
+    jacobian: FloatArray,
+    arrays: FieldArrays,
+    work: FloatArray,
+    gradients: FloatArray,
+) -> float:
+    """Write f(x) to ``out`` and ∂f/∂x to ``jacobian``; return the denominator D(x)."""
+    layout, parent, variable = arrays[0], arrays[1], arrays[2]
+    d, chain = layout[0], layout[1]
+    denominator = field_rhs(x, out, arrays, work)
+    _fill(x, layout, parent, variable, work)
+    for j in range(d):
+        gradients[j, j] = 1.0
+        gradients[d + j, j] = np.cos(x[j])
+    gradients[2 * d, 0] = 5.0 * x[0] ** 4
+    table = 2 * d + 1
+    for k in range(1, parent.shape[0]):
+        p, v = parent[k], variable[k]
+        for j in range(d):
+            gradients[table + k, j] = gradients[p, j] * work[v] + work[p] * gradients[v, j]
+    for i in range(chain):
+        jacobian[i, :] = 0.0
+        jacobian[i, i + 1] = 1.0
+    for i in range(chain, d):
+        _row_gradient(i - chain, arrays, work, gradients, jacobian[i])
+    if layout[3]:  # (N/D)' = (N' - (N/D) D')/D
+        slope = np.empty(d)
+        _row_gradient(d - chain, arrays, work, gradients, slope)
+        for j in range(d):
+            jacobian[d - 1, j] = (jacobian[d - 1, j] - out[d - 1] * slope[j]) / denominator
+    return denominator
+
+
+@njit(cache=True)
+def _rates(points: FloatArray, arrays: FieldArrays) -> FloatArray:
+    out = np.empty_like(points)
+    work = field_work(arrays)
+    for i in range(points.shape[0]):
+        field_rhs(points[i], out[i], arrays, work)
+    return out
+
+
+@njit(cache=True)
+def _jacobians(points: FloatArray, arrays: FieldArrays) -> FloatArray:
+    n, d = points.shape
+    out = np.empty((n, d, d))
+    rate = np.empty(d)
+    work, gradients = field_work(arrays), field_gradient_work(arrays)
+    for i in range(n):
+        field_jacobian(points[i], rate, out[i], arrays, work, gradients)
+    return out

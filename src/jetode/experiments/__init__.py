@@ -1,0 +1,1 @@
+"""Measurements of the method itself: panel, peers, the paper's study, recordings."""

@@ -1,0 +1,171 @@
+"""The joint fit on the records of a cell, its oracle (the true equations given), and peers that forecast ahead.
+
+*past only*: the start state is estimated from the samples up to the start.  *ahead*: from the last sample, scored on
+the continuation nobody saw.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jetode.equations.closure import cosine, relative_l2
+from jetode.equations.regular import RegularClosure
+from jetode.equations.regularise import regularise
+from jetode.experiments.study import sindy_pi
+from jetode.experiments.study.cells import DT, Cell, Realization, exact, realize
+from jetode.integration.forecast import RTOL as PAPER_RTOL
+from jetode.integration.forecast import Forecast, forecast
+from jetode.integration.valid_prediction_time import valid_prediction_time
+from jetode.joint.fit import Budget
+from jetode.joint.path import Identified, identified_from, past_state
+from jetode.joint.problem import prepare
+from jetode.reconstruction.model import CLEAN, TIGHT, Model
+from jetode.reconstruction.reconstruct import reconstruct
+from jetode.support.arrays import FloatArray
+
+ROUNDING = 1e-9  # of the exact coefficients, the smallest of which is 0.2
+MOST_ITERATIONS = 2000  # of one joint fit, about a minute; a record that it suits takes some 500
+
+
+class Iterations(Budget):
+    """A limit on work, not on time: the fit ends at the same place on every machine, however busy."""
+
+    def __init__(self, most: int = MOST_ITERATIONS) -> None:
+        super().__init__()
+        self._left = most
+
+    @property
+    def spent(self) -> bool:
+        """Whether the fit must end; asking is counted, and a fit asks once per iteration."""
+        self._left -= 1
+        return self._left < 0
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the limit was met."""
+        return self._left < 0
+
+
+def joint_model(realization: Realization) -> tuple[Model, bool]:
+    """The joint fit with all defaults, and whether it was ended early."""
+    budget = Iterations()
+    return reconstruct(realization.record, method="joint", budget=budget), budget.exhausted
+
+
+def exact_regular(system: str) -> RegularClosure:
+    """The true equations in the canonical gauge, free of rounding where a coefficient is 0."""
+    found = regularise(exact(system)).regular
+    assert found is not None  # both systems of the paper have an affine denominator
+    a, d, p = ({e: c for e, c in part.items() if abs(c) > ROUNDING} for part in (found.a, found.D, found.P))
+    return RegularClosure(a, d, p, found.order)
+
+
+def same_terms(found: RegularClosure, true: RegularClosure) -> bool:
+    """Exactly the true monomials in a and P; the pole is a parameter of D, not a term."""
+    return set(found.a) == set(true.a) and set(found.P) == set(true.P) and set(found.D) <= {(1, 0), (0, 0)}
+
+
+def forecast_from(
+    known: Identified, regular: RegularClosure, spread: FloatArray, realization: Realization, start: int
+) -> Forecast:
+    """Ahead from sample ``start``, its state estimated from the samples up to it."""
+    state = past_state(known, realization.record, start).end
+    rtol = TIGHT if known.sigma < CLEAN else PAPER_RTOL
+    return forecast(regular.field, state, spread, realization.steps * DT, DT, rtol)
+
+
+def model_forecast(model: Model, realization: Realization, start: int) -> Forecast | None:
+    """The same by a fitted model, whose own record may be shorter (decimated); None where the fit refused."""
+    if model.identified is None or model.regular is None:
+        return None
+    return forecast_from(model.identified, model.regular, model.spread, realization, start)
+
+
+def past_only(model: Model, realization: Realization) -> list[float]:
+    """VPT from the eight starts, states from the past; 0 where there is no model."""
+    runs = [(model_forecast(model, realization, int(i)), int(i)) for i in realization.starts]
+    return [0.0 if run is None else realization.score(run, i) for run, i in runs]
+
+
+def oracle(system: str, realization: Realization, spread: FloatArray) -> list[float]:
+    """The same with the true equations: the limit that the noise sets."""
+    true = exact_regular(system)
+    prepared = prepare([realization.record], true.order)
+    known = identified_from(true, prepared, prepared.sigma)
+    return [
+        realization.score(forecast_from(known, true, spread, realization, int(i)), int(i)) for i in realization.starts
+    ]
+
+
+def smoothed(model: Model, realization: Realization) -> list[float] | None:
+    """VPT from states that see both sides, the paper's protocol; None where the path has other samples."""
+    if model.identified is None or model.record.n != realization.record.n:
+        return None
+    horizon = realization.steps * DT
+    runs = [(model.forecast(horizon, start=int(i), past_only=False), int(i)) for i in realization.starts]
+    return [realization.score(run, i) for run, i in runs]
+
+
+def joint_row(cell: Cell, seed: int, index: int, with_oracle: bool = True) -> dict[str, Any]:
+    """All numbers of one realization by the joint fit."""
+    realization = realize(cell, seed, index)
+    model, ended_early = joint_model(realization)
+    last = model_forecast(model, realization, realization.record.n - 1)
+    n_error, d_error = relative_l2(model.closure, exact(cell.system))
+    cos_n, cos_d = cosine(model.closure, exact(cell.system))
+    poles = model.closure.poles()
+    spread = model.spread if model.identified is not None else np.ones(3)
+    return {
+        "index": index,
+        "past": past_only(model, realization),
+        "smoothed": smoothed(model, realization),
+        "ahead": 0.0 if last is None else valid_prediction_time(last.values, realization.beyond, DT),
+        "oracle": oracle(cell.system, realization, spread) if with_oracle else None,
+        "n_error": n_error,
+        "d_error": d_error,
+        "cos_n": cos_n,
+        "cos_d": cos_d,
+        "pole": poles[0] if poles else None,
+        "right_terms": model.identified is not None
+        and model.regular is not None
+        and same_terms(model.regular, exact_regular(cell.system)),
+        "trusted": model.verdict.trusted,
+        "ended_early": ended_early,
+    }
+
+
+def joint_transfer_row(cell: Cell, seed: int, index: int) -> dict[str, Any]:
+    """Fitted on one record, forecast from past-only states of another trajectory."""
+    home, away = realize(cell, seed, index), realize(cell, seed, index, elsewhere=True)
+    model, _ = joint_model(home)
+    return {"index": index, "home": past_only(model, home), "away": past_only(model, away)}
+
+
+def peer_row(name: str, cell: Cell, seed: int, index: int) -> dict[str, Any]:
+    """VPT of one method that forecasts ahead of the record; None where it is not installed."""
+    realization = realize(cell, seed, index)
+    values = _ahead(name, cell, realization, seed)
+    if values is None:
+        return {"index": index, "vpt": None}
+    return {"index": index, "vpt": valid_prediction_time(values, realization.beyond, DT)}
+
+
+def _ahead(name: str, cell: Cell, realization: Realization, seed: int) -> FloatArray | None:
+    """The forecast from the last sample by the joint fit, the paper's method or a peer."""
+    horizon = realization.steps * DT
+    if name == "joint":
+        run = model_forecast(joint_model(realization)[0], realization, realization.record.n - 1)
+        return np.empty(0) if run is None else run.values
+    if name == "paper":
+        degrees = {"denominator_degree": 1, "numerator_degree": cell.settings.numerator_degree}
+        model = reconstruct(realization.record, method="paper", **degrees)
+        return model.forecast(horizon, coordinates="jet").values
+    if name == "SINDy-PI":
+        return sindy_pi.ahead(realization.record.values, DT, realization.steps) if sindy_pi.available() else None
+    from jetode.experiments.peers import registry as peers
+
+    if peers.available().get(name) is None:
+        return None
+    return peers.forecast(name, realization.record.values, DT, realization.steps, seed)

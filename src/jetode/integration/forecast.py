@@ -1,0 +1,138 @@
+"""The identified system u0' = u1, …, u_{n−1}' = N(u)/D(u) (paper, Sec. 2, last step) run forward in time.
+
+The paper's settings, free of units: rtol 1e-8, atol 1e-10 × std of each coordinate, max_step 5·dt.  A
+forecast that cannot go on is shorter and says why (``stop``) and when (``stop_time``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jetode.equations.field import Field
+from jetode.integration.dop853 import Integration, Stop, integrate_many
+from jetode.support import markup, plotting
+from jetode.support.arrays import FloatArray
+from jetode.support.errors import InputError
+from jetode.support.files import write_text
+
+RTOL = 1e-8
+ATOL = 1e-10  # × std of each coordinate
+MAX_STEP = 5.0  # × dt
+BOUND = 1e3  # × std of each coordinate, beyond the start state: farther out a forecast has DIVERGED
+BACKENDS = ("dop853", "heyoka")
+
+
+@dataclass(frozen=True, eq=False)
+class Forecast:
+    """A forecast from its start sample (t = 0, included) to its last valid sample.
+
+    ``states`` are all coordinates of the model, ``values`` the observed one; where an ensemble was run, ``lower``
+    and ``upper`` are its 90 % band, ``inner_lower`` and ``inner_upper`` its 50 % band.
+    """
+
+    t: FloatArray
+    values: FloatArray
+    states: FloatArray
+    dt: float
+    stop: Stop
+    stop_time: float
+    lower: FloatArray | None = None
+    upper: FloatArray | None = None
+    inner_lower: FloatArray | None = None
+    inner_upper: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("t", "values", "states", "lower", "upper", "inner_lower", "inner_upper"):
+            array = getattr(self, name)
+            if array is not None:
+                array = np.array(array, dtype=np.float64)
+                array.setflags(write=False)
+                object.__setattr__(self, name, array)
+
+    @property
+    def completed(self) -> bool:
+        """Whether the whole horizon was reached."""
+        return self.stop is Stop.COMPLETED
+
+    def csv(self) -> str:
+        """``t,value`` (and ``lower,upper``) with all digits."""
+        columns = {"t": self.t, "value": self.values}
+        if self.lower is not None and self.upper is not None:
+            columns |= {"lower": self.lower, "upper": self.upper}
+        rows = zip(*columns.values(), strict=True)
+        lines = [",".join(columns), *(",".join(repr(float(v)) for v in row) for row in rows)]
+        return "\n".join(lines) + "\n"
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write :meth:`csv` to a file."""
+        write_text(path, self.csv())
+
+    def plot(self, axes: Any = None) -> Any:
+        """Values and bands on matplotlib ``axes`` (None: new ones), returned."""
+        return plotting.forecast(axes, self.t, self)
+
+    def _repr_html_(self) -> str:
+        reached = f"{self.stop.value} at t = {self.stop_time:g}, {self.t.size} samples of {self.dt:g}"
+        return markup.card("Forecast", [("run", reached)], markup.sparkline(self.values))
+
+
+def horizon_samples(horizon: float, dt: float) -> int:
+    """Number of steps of length dt in ``horizon``, at least one."""
+    steps = round(horizon / dt) if np.isfinite(horizon) and dt > 0 else 0
+    if steps < 1:
+        raise InputError(f"The 'horizon' parameter must be at least one step of {dt:g}. Got {horizon} instead.")
+    return steps
+
+
+def forecast_many(
+    field: Field,
+    states: ArrayLike,
+    scale: ArrayLike,
+    horizon: float,
+    dt: float,
+    rtol: float = RTOL,
+    atol: float = ATOL,
+    max_step: float = MAX_STEP,
+    backend: str = "dop853",
+    max_steps: int | None = None,
+) -> list[Forecast]:
+    """Forecasts from each row of ``states`` (s, d); ``scale`` is the std of each coordinate."""
+    starts = np.array(states, dtype=np.float64, ndmin=2)
+    scales = np.broadcast_to(np.asarray(scale, dtype=np.float64), (field.dimension,))
+    n_samples = horizon_samples(horizon, dt) + 1
+    bound = BOUND * scales + np.max(np.abs(starts), axis=0)
+    if backend not in BACKENDS:
+        raise InputError(f"The 'backend' parameter must be one of {', '.join(BACKENDS)}. Got {backend!r} instead.")
+    if backend == "heyoka":
+        from jetode.integration.heyoka import integrate_many as heyoka_many
+
+        runs = heyoka_many(field, starts, n_samples, dt, rtol, bound)
+    else:
+        step = max_step * dt
+        runs = integrate_many(field, starts, n_samples, dt, rtol, atol * scales, step, bound, max_steps)
+    return [_forecast(run, dt) for run in runs]
+
+
+def forecast(
+    field: Field,
+    state: ArrayLike,
+    scale: ArrayLike,
+    horizon: float,
+    dt: float,
+    rtol: float = RTOL,
+    atol: float = ATOL,
+    max_step: float = MAX_STEP,
+    backend: str = "dop853",
+) -> Forecast:
+    """:func:`forecast_many` from one state."""
+    return forecast_many(field, np.asarray(state)[None], scale, horizon, dt, rtol, atol, max_step, backend)[0]
+
+
+def _forecast(run: Integration, dt: float) -> Forecast:
+    t = dt * np.arange(run.states.shape[0], dtype=np.float64)
+    return Forecast(t, run.states[:, 0], run.states, dt, run.stop, run.stop_time)

@@ -1,0 +1,127 @@
+"""Lyapunov exponents from the variational equation x' = f(x), Q' = J(x) Q of a known or identified field.
+
+Benettin's method: state and tangent vectors advance together by fixed steps of the eighth-order weights of
+DOP853, and after each step a Gram–Schmidt QR takes the growth out of Q.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike
+
+from jetode.equations.field import Field, FieldArrays, field_gradient_work, field_jacobian, field_work
+from jetode.integration.dop853 import Stop
+from jetode.integration.tableau import N_STAGES, STAGES
+from jetode.support.arrays import FloatArray
+from jetode.support.errors import InputError
+
+BLOCKS = 20  # stretches whose scatter gives the standard error
+
+
+@dataclass(frozen=True, eq=False)
+class LyapunovSpectrum:
+    """Exponents, largest first, with standard errors from the scatter over 20 stretches of the trajectory.
+
+    ``stop`` is DIVERGED, and the exponents NaN, when the trajectory left every bound.
+    """
+
+    exponents: FloatArray
+    standard_errors: FloatArray
+    duration: float
+    stop: Stop
+
+    @property
+    def largest(self) -> float:
+        """λ1."""
+        return float(self.exponents[0])
+
+    @property
+    def dimension(self) -> float:
+        """Kaplan–Yorke dimension (needs the full spectrum)."""
+        sums = np.cumsum(self.exponents)
+        if not np.all(np.isfinite(sums)) or sums[0] < 0:
+            return float("nan") if not np.all(np.isfinite(sums)) else 0.0
+        k = int(np.flatnonzero(sums >= 0)[-1])
+        if k == sums.size - 1:
+            return float(sums.size)
+        return k + 1 + float(sums[k] / -self.exponents[k + 1])
+
+
+def lyapunov_spectrum(
+    field: Field,
+    x0: ArrayLike,
+    duration: float,
+    step: float,
+    transient: float = 0.0,
+    count: int | None = None,
+) -> LyapunovSpectrum:
+    """The ``count`` largest exponents (default: all) over ``duration`` after ``transient``."""
+    state = np.array(x0, dtype=np.float64)
+    if state.shape != (field.dimension,):
+        raise InputError(f"The 'x0' parameter must have {field.dimension} coordinates. Got {state.size} instead.")
+    vectors = field.dimension if count is None else count
+    if not 1 <= vectors <= field.dimension:
+        raise InputError(f"The 'count' parameter must be in 1 … {field.dimension}. Got {count} instead.")
+    if not step > 0 or not duration >= BLOCKS * step or not transient >= 0:
+        raise InputError(f"The 'duration' parameter must be at least {BLOCKS} steps of {step}. Got {duration} instead.")
+    per_block = round(duration / step / BLOCKS)
+    growth = _growth(state, vectors, step, round(transient / step), per_block, field.arrays)
+    rates = growth / (per_block * step)
+    stop = Stop.COMPLETED if np.all(np.isfinite(rates)) else Stop.DIVERGED
+    exponents = rates.mean(axis=0)
+    errors = rates.std(axis=0, ddof=1) / np.sqrt(BLOCKS)
+    for array in (exponents, errors):
+        array.setflags(write=False)
+    return LyapunovSpectrum(exponents, errors, BLOCKS * per_block * step, stop)
+
+
+@njit(cache=True, error_model="numpy")
+def _growth(x: FloatArray, vectors: int, h: float, n_transient: int, per_block: int, arrays: FieldArrays) -> FloatArray:
+    """Logarithmic growth of each vector in each block; NaN once the state is not finite."""
+    d = x.shape[0]
+    work, gradients = field_work(arrays), field_gradient_work(arrays)
+    rates = np.empty((N_STAGES, d, 1 + vectors))
+    jacobian = np.empty((d, d))
+    state = np.zeros((d, 1 + vectors))  # column 0: x, the others: Q
+    trial = np.empty_like(state)
+    point, rate = np.empty(d), np.empty(d)
+    state[:, 0] = x
+    for j in range(vectors):
+        state[j, 1 + j] = 1.0
+    growth = np.zeros((BLOCKS, vectors))
+    for n in range(n_transient + BLOCKS * per_block):
+        for stage in range(N_STAGES):
+            trial[:] = state
+            for j in range(stage):
+                if STAGES[stage, j] != 0.0:
+                    trial += h * STAGES[stage, j] * rates[j]
+            point[:] = trial[:, 0]
+            field_jacobian(point, rate, jacobian, arrays, work, gradients)
+            for i in range(d):
+                rates[stage, i, 0] = rate[i]
+                for v in range(1, 1 + vectors):
+                    total = 0.0
+                    for j in range(d):
+                        total += jacobian[i, j] * trial[j, v]
+                    rates[stage, i, v] = total
+        for j in range(N_STAGES):
+            if STAGES[N_STAGES, j] != 0.0:
+                state += h * STAGES[N_STAGES, j] * rates[j]
+        if not np.all(np.isfinite(state)):
+            growth[:] = np.nan
+            return growth
+        for v in range(1, 1 + vectors):
+            for u in range(1, v):
+                overlap = 0.0
+                for i in range(d):
+                    overlap += state[i, u] * state[i, v]
+                for i in range(d):
+                    state[i, v] -= overlap * state[i, u]
+            norm = np.sqrt(np.sum(state[:, v] ** 2))
+            state[:, v] /= norm
+            if n >= n_transient:
+                growth[(n - n_transient) // per_block, v - 1] += np.log(norm)
+    return growth

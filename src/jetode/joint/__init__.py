@@ -1,0 +1,1 @@
+"""Coefficients and path fitted jointly in pole-free coordinates."""

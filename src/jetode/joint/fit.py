@@ -1,0 +1,299 @@
+"""The joint fit (docs/mathematics.md §4): coefficients and path together, from records to an identified closure.
+
+search (forms, terms) → polish on the whole record at the noise's own level → noise refined → uncertainties.
+"""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from jetode.equations.regular import RegularClosure
+from jetode.joint.constraints import Constraints
+from jetode.joint.forms import RIDGE, is_pole_constant, regular_of
+from jetode.joint.null_space_proposals import DEGREES, LINEAR, Proposal
+from jetode.joint.path import Identified, StateFit, describe, estimate_path, final_q
+from jetode.joint.problem import SMALLEST_SIGMA, Loss, Prepared, prepare
+from jetode.joint.search import FREE, SEARCH_SIGMA, Found, climb, propose, search
+from jetode.joint.shooting.annealing import Schedule, anneal
+from jetode.joint.shooting.gaussnewton import Data, Fit, Linearisation, path_states
+from jetode.joint.term_stability import TermStability, term_stability
+from jetode.records.series import Series
+from jetode.signal.delay import false_nearest_neighbours
+from jetode.signal.scales import Unsuitable
+from jetode.support.arrays import FloatArray
+
+SIGMA_STEP = 30.0  # factor by which the trusted noise level falls from one polish to the next
+POLISH_ITERATIONS = 14
+ORDERS = (2, 3, 4, 5)
+MOST_ITERATIONS = 4500  # of the search: eight times what Lorenz at 15 % needs, about 60 s for 6,001 samples
+CLEAN_ITERATIONS = 3000  # where the null space of a clean record has found nothing: its iterations take longer
+FNN_SAMPLES = 3000
+DELAY = 0.5  # tc: of the false neighbours
+
+
+class Budget:
+    """A time limit and a way to stop early: the fit then ends with the best model so far."""
+
+    def __init__(self, max_seconds: float | None = None) -> None:
+        self._end = None if max_seconds is None else clock.monotonic() + max_seconds
+        self._cancelled = False
+
+    def cancel(self) -> None:
+        """Stop at the next iteration."""
+        self._cancelled = True
+
+    @property
+    def spent(self) -> bool:
+        """Whether the fit must end."""
+        return self._cancelled or (self._end is not None and clock.monotonic() >= self._end)
+
+
+class Effort:
+    """A bound on the Gauss–Newton iterations of the search, the same on any machine: a channel that no form fits
+    would be searched to the last rung of the ladder."""
+
+    def __init__(self, interrupt: Callable[[], bool], most: int = MOST_ITERATIONS) -> None:
+        self._interrupt = interrupt
+        self._left = most
+
+    def limit(self, most: int) -> None:
+        """Allow no more than so many iterations from here on."""
+        self._left = min(self._left, most)
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the bound has ended the search."""
+        return self._left < 0
+
+    def __call__(self) -> bool:
+        """Asked once per iteration: whether to stop."""
+        self._left -= 1
+        return self.exhausted or self._interrupt()
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why there is no fit at all, in one sentence."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Rival:
+    """A competing candidate: its closure (dimensionless, canonical) and how much worse its BIC is."""
+
+    regular: RegularClosure
+    delta_bic: float
+
+
+@dataclass(frozen=True)
+class JointFit:
+    """What the joint fit found, in all the detail the model and its verdict need.
+
+    ``chi2`` is the cost per sample at the noise level estimated *before* the fit; ``margin`` the smallest change of
+    BIC over adding or removing one term; ``score`` the score test of
+    :mod:`jetode.joint.missing_terms_test`; ``stability`` how often each term is kept on resampled stretches;
+    ``noise_ratio`` the refined noise over the estimated one; ``exhausted`` whether the search ended at its
+    bound before it had tried every form.
+    """
+
+    identified: Identified
+    prepared: Prepared
+    data: Data
+    fit: Fit
+    paths: tuple[StateFit, ...]
+    rivals: tuple[Rival, ...]
+    chi2: float
+    noise_ratio: float
+    margin: float
+    score: float
+    stability: tuple[TermStability, ...]
+    exhausted: bool
+    complete: bool
+
+
+def polish(prepared: Prepared, terms_fit: Fit, sigma: float, interrupt: Callable[[], bool]) -> tuple[Data, Fit]:
+    """Carry a selected fit, D no longer held, to all samples at noise level ``sigma`` and to its final continuity."""
+    level = max(sigma, SEARCH_SIGMA)
+    count = len(terms_fit.terms.exponents)
+    released = replace(terms_fit.terms, mean=np.zeros(count), precision=np.full(count, 1e-3 * RIDGE))
+    model = Identified(released, prepared.amplitude, prepared.time, level, np.zeros((0, 0)))
+    data, path = estimate_path(model, prepared, interrupt)
+    fit = replace(path, terms=released)
+    while True:
+        last = final_q(level)
+        fit = anneal(data, fit.terms, fit.states, Schedule((30.0 * last, last), POLISH_ITERATIONS), interrupt)
+        if level <= sigma or interrupt():
+            return data, fit
+        level = max(sigma, level / SIGMA_STEP)
+        finer = prepared.data(level)
+        nodes = path_states(fit, data)[finer.layout.first]
+        data, fit = finer, replace(fit, states=nodes)
+
+
+def centre_pole(data: Data, fit: Fit, price: float, interrupt: Callable[[], bool]) -> Fit:
+    """Put the pole at 0 where the record cannot tell it from 0 (BIC): one parameter less for the same misfit."""
+    at = np.flatnonzero(is_pole_constant(fit.terms))
+    if at.size == 0 or interrupt():
+        return fit
+    variance = np.diag(covariance_of(data, fit))[np.flatnonzero(np.flatnonzero(fit.terms.free) == at[0])[0]]
+    if fit.terms.coefficients[at[0]] ** 2 >= price * variance:
+        return fit
+    terms = fit.terms.select(np.arange(len(fit.terms.exponents)) != at[0])
+    centred = anneal(data, terms, fit.states, Schedule((30.0 * fit.q, fit.q), POLISH_ITERATIONS), interrupt)
+    return centred if centred.cost < fit.cost + price else fit
+
+
+def refine_sigma(data: Data, fit: Fit, sigma: float) -> float:
+    """Noise level from the residuals, corrected for the coefficients and the path's degrees of freedom."""
+    used = float(fit.terms.free.sum()) + 2.0 * fit.terms.dimension
+    return sigma * float(np.sqrt(fit.misfit / max(data.n_samples - used, 1.0)))
+
+
+def covariance_of(data: Data, fit: Fit) -> FloatArray:
+    """Gauss–Newton covariance of the free coefficients at a fit."""
+    linear = Linearisation(data, fit.terms)
+    linear.at(fit.states, fit.terms.coefficients)
+    return linear.eliminate(fit.q, 0.0).coefficient_covariance()
+
+
+def false_neighbour_order(prepared: Prepared) -> int:
+    """The order that false neighbours of the smoothed record suggest: a guess, on which the fit decides."""
+    longest = max(prepared.jets.pieces(), key=lambda p: p.stop - p.start)
+    values = prepared.jets.u[longest, 0]
+    thin = max(1, values.size // FNN_SAMPLES)
+    delay = max(1, round(DELAY / (prepared.jets.spacing * thin)))
+    if values[::thin].size < 20 * delay:
+        return 3
+    found = false_nearest_neighbours(values[::thin], delay, max_dimension=4).dimension
+    return 3 if found is None else max(2, found)
+
+
+def identify_form(
+    records: Sequence[Series],
+    order: int | None,
+    sigma: float | None,
+    loss: Loss,
+    interrupt: Effort,
+    say: Callable[[str], None],
+    constraints: Constraints,
+    null_space: bool,
+) -> tuple[Prepared, Found] | Proposal:
+    """Order, form and terms: by the null space where the record is clean, else by the search.
+
+    A clean record's closure that has no regular form comes back as the rational proposal.
+
+    Without an order 2 comes first where false neighbours suggest it, then 3, then 4, until one satisfies; of those
+    that do not, the third.
+    """
+    say("smoothing the record")
+    prepared = prepare(records, order or 3, sigma, loss=loss)
+    if null_space and prepared.clean and constraints == FREE:
+        orders = (order,) if order else ORDERS
+        ready = {order or 3: prepared}
+        for n, degrees in [(n, LINEAR) for n in orders] + [(n, None) for n in orders]:
+            say(f"null space of order {n}")
+            if n not in ready:
+                ready[n] = prepare(records, n, sigma, loss=loss)
+            proposed = propose(ready[n], n, interrupt, degrees) if n in DEGREES else None
+            if isinstance(proposed, Proposal):
+                return proposed
+            if proposed is not None:
+                return ready[n], proposed
+        interrupt.limit(CLEAN_ITERATIONS)
+    if order is not None:
+        return prepared, search(prepared, order, interrupt, say, constraints)
+    if false_neighbour_order(prepared) == 2:
+        planar = prepare(records, 2, sigma, loss=loss)
+        found = search(planar, 2, interrupt, say)
+        if found.satisfies():
+            return planar, found
+    found = search(prepared, 3, interrupt, say)
+    if not (found.satisfies() or interrupt()):
+        higher = prepare(records, 4, sigma, loss=loss)
+        larger = climb(higher, 4, interrupt, say, FREE, 0, 1)
+        if larger.satisfies():
+            return higher, larger
+    return prepared, found
+
+
+def fit_joint(
+    records: Sequence[Series],
+    order: int | None = None,
+    sigma: float | None = None,
+    budget: Budget | None = None,
+    progress: Callable[[str], None] | None = None,
+    constraints: Constraints = FREE,
+    loss: Loss = "auto",
+    null_space: bool = True,
+) -> JointFit | Refusal | Proposal:
+    """The whole fit, or why no candidate could be fitted at all; with ``null_space`` the rational closure of a clean
+    record that has one but no regular form."""
+    budget = budget or Budget()
+    say = progress or (lambda _: None)
+
+    def interrupt() -> bool:
+        return budget.spent
+
+    effort = Effort(interrupt)
+    try:
+        formed = identify_form(records, order, sigma, loss, effort, say, constraints, null_space)
+    except Unsuitable as reason:
+        return Refusal(str(reason))
+    if isinstance(formed, Proposal):
+        return formed
+    prepared, found = formed
+    best = next((c for c in found.candidates if c.fit is not None and np.isfinite(c.cost)), None)
+    if best is None or best.fit is None:
+        if interrupt():
+            return Refusal("The fit was stopped before its first candidate was fitted: allow it more time.")
+        return Refusal("No equation of the family could be fitted to this record.")
+    say("polishing coefficients and path")
+    level = prepared.sigma
+    data, fit = polish(prepared, best.fit, level, interrupt)
+    if not np.isfinite(fit.cost):
+        return Refusal(
+            "No equation of the family follows this record once its path has to obey it: another form, or noise that "
+            "is not white (give its size with sigma)."
+        )
+    fit = centre_pole(data, fit, found.price, interrupt)
+    chi2 = fit.cost / data.n_samples
+    refined = level
+    if sigma is None:
+        for _ in range(6):
+            refined = max(refine_sigma(data, fit, level), SMALLEST_SIGMA)
+            if interrupt() or abs(refined / level - 1.0) < 0.02 or not np.isfinite(refined):
+                break
+            level = max(refined, level / SIGMA_STEP)
+            finer = prepared.data(level)
+            nodes = path_states(fit, data)[finer.layout.first]
+            last = final_q(level)
+            data = finer
+            fit = anneal(data, fit.terms, nodes, Schedule((10.0 * last, last), POLISH_ITERATIONS), interrupt)
+    covariance = covariance_of(data, fit)
+    identified = Identified(fit.terms, prepared.amplitude, prepared.time, level, covariance, prepared.robust)
+    paths = describe(identified, prepared, data, fit, [r.n for r in records])
+    rivals = tuple(
+        Rival(regular_of(c.fit.terms).canonical(), c.bic - best.bic)
+        for c in found.candidates
+        if c.fit is not None and c is not best
+    )
+    return JointFit(
+        identified,
+        prepared,
+        data,
+        fit,
+        tuple(paths),
+        rivals,
+        chi2,
+        level / prepared.sigma,
+        found.margin(),
+        found.score(),
+        term_stability(found.data, best.form, best.fit, found.price),
+        effort.exhausted,
+        not budget.spent,
+    )

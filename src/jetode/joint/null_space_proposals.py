@@ -1,0 +1,214 @@
+"""Order and pole of a clean record from the null space of D u_{n−1}' = N (the paper's Eq. weak_system).
+
+Without noise the smallest singular value of [M_D, −M_N] falls by orders of magnitude at the first library that holds
+the closure, whatever the order, the shape of D, and whether the record crosses D = 0.  Libraries are tried from small
+to large; in the first that singles out one vector, D is stripped of the monomials it does not need.  The joint fit
+decides afterwards; here a closure is only proposed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from jetode.equations.closure import Closure
+from jetode.equations.polynomials import Library, Polynomial, evaluate, total_degree_exponents
+from jetode.equations.regular import RegularClosure
+from jetode.equations.regularise import regularise
+from jetode.joint.forms import Form, Jets, chain, chain_start, hidden_library, regress_increments, smooth_hidden
+from jetode.joint.problem import Prepared
+from jetode.joint.shooting.annealing import Schedule, anneal
+from jetode.joint.shooting.gaussnewton import Data
+from jetode.joint.shooting.layout import Terms
+from jetode.joint.term_selection import Selection, eliminate
+from jetode.paper.nullspace import null_space, solve_numerator
+from jetode.paper.weakform import ClosureSystem, Window, place_windows, weak_form
+from jetode.signal.spline import smooth
+from jetode.support.arrays import FloatArray
+
+SPLINE_DEGREE = 11
+HALF_WIDTH = 1.5  # tc
+EXPONENT = 8
+WINDOWS = 3000
+MIN_GAP = 10.0  # ratio of the two smallest singular values
+LOOSER = 2.0  # factor of the smallest singular value that a monomial of D must be worth
+DEGREES: dict[int, tuple[tuple[int, int], ...]] = {  # order: (degree of D, degree of N), from small to large
+    2: ((0, 2), (0, 3), (1, 3), (1, 4), (2, 5)),
+    3: ((0, 2), (0, 3), (1, 3), (1, 4), (2, 4), (2, 5), (3, 7)),
+    4: ((0, 2), (0, 3), (1, 3), (2, 4), (3, 6)),
+    5: ((0, 2), (1, 3), (2, 4)),
+}
+LINEAR = ((0, 1),)  # tried for every order before anything else: sines have many equations, this is the simplest
+LEVEL = 1e-3  # of std: what the fit of a proposal has to reach
+STIFFNESS = 3e-10  # of the hidden coordinate, which a clean record gives without smoothing
+FIRST = Schedule((1e-1, 1e-2, 1e-3, 1e-4, 1e-5), 12)
+COMPARE = Schedule((1e-4, 1e-5), 12)
+MOST_TERMS = 45  # coefficients of the first fit: a larger library is fitted by anything
+HOPELESS = 1e3  # cost per sample of the first fit
+REACHED = 0.1  # cost per sample of the selected fit
+SQUARE = 0.01  # of dimensionless coefficients: how nearly D is the square, and N on it the cubic, of a chain
+NEGLIGIBLE_A, NEGLIGIBLE_D, NEGLIGIBLE_P = 1e-3, 1e-6, 1e-9  # of the largest term: such terms are left out
+
+
+@dataclass(frozen=True, eq=False)
+class Proposal:
+    """A rational closure (dimensionless), the gap of its null space, the degrees (d_D, d_N) of its library, and the
+    half-width of its test functions in samples."""
+
+    closure: Closure
+    gap: float
+    degrees: tuple[int, int]
+    half_width: int
+
+
+def clean_jets(prepared: Prepared, order: int) -> Jets:
+    """Dimensionless u0 … u_{order−1}, by interpolating splines of high degree."""
+    parts = [
+        smooth(prepared.y[piece], prepared.jets.spacing, SPLINE_DEGREE, "interpolate").jets(order - 1)
+        for piece in prepared.jets.pieces()
+    ]
+    return replace(prepared.jets, u=np.concatenate(parts))
+
+
+def proposals(prepared: Prepared, order: int, degrees: tuple[tuple[int, int], ...] | None = None) -> Iterator[Proposal]:
+    """Closures of this order whose library singles out one vector, from the smallest library on."""
+    if not prepared.present.all():
+        return
+    jets = clean_jets(prepared, order)
+    longest = max(jets.pieces(), key=lambda p: p.stop - p.start)
+    margin = 2 * SPLINE_DEGREE
+    points = jets.u[longest.start + margin : longest.stop - margin]
+    test = Window(max(6, round(HALF_WIDTH / jets.spacing)), EXPONENT)
+    if points.shape[0] < 4 * test.reach:
+        return
+    centres = place_windows(0, points.shape[0] - 1, WINDOWS, test.reach)
+    for d_degree, n_degree in degrees or DEGREES[order]:
+        powers = total_degree_exponents(order, n_degree)
+        numerator = Library(tuple(e for e in powers if order == 2 or e[-1] <= (2 if order == 3 else 1)), order)
+        if 4 * len(numerator) > centres.size:
+            return
+        variables = range(order - 1) if d_degree < 3 else range(min(2, order - 1))
+        monomials = total_degree_exponents(order, d_degree, variables)
+        system = weak_form(points, jets.spacing, Library(tuple(monomials), order), numerator, centres, test)
+        values = null_space(system).singular_values
+        if d_degree and values[-2] < MIN_GAP * values[-1]:
+            continue
+        for j in sorted(range(len(monomials)), key=lambda j: -sum(monomials[j])):
+            fewer = _without(system, monomials[j])
+            if len(fewer.denominator) and null_space(fewer).singular_values[-1] < LOOSER * values[-1]:
+                system = fewer
+        space = null_space(system)
+        gap = float(space.singular_values[-2] / max(space.singular_values[-1], 1e-300))
+        if gap >= MIN_GAP:
+            closure = Closure(
+                numerator.polynomial(solve_numerator(system, space.denominator)),
+                system.denominator.polynomial(space.denominator),
+                order,
+            )
+            yield Proposal(closure, gap, (d_degree, n_degree), test.half_width)
+
+
+def _without(system: ClosureSystem, monomial: tuple[int, ...]) -> ClosureSystem:
+    """The system without one monomial of D."""
+    keep = [i for i, e in enumerate(system.denominator.exponents) if e != monomial]
+    fewer = Library(tuple(system.denominator.exponents[i] for i in keep), system.denominator.n_variables)
+    return replace(system, m_d=system.m_d[:, keep], denominator=fewer)
+
+
+def substantial(polynomial: Polynomial, points: FloatArray, share: float) -> Polynomial:
+    """The terms that reach ``share`` of the largest, by their rms over the points."""
+    if not polynomial:
+        return {}
+    library = Library(tuple(polynomial), points.shape[1])
+    rms = np.sqrt(np.mean(library.evaluate(points) ** 2, axis=0))
+    sizes = {e: abs(polynomial[e]) * float(r) for e, r in zip(library.exponents, rms, strict=True)}
+    return {e: c for e, c in polynomial.items() if sizes[e] > share * max(sizes.values())}
+
+
+def start(proposal: Proposal, jets: Jets) -> tuple[Form, Terms, FloatArray] | None:
+    """The regular form of a proposal, its terms with their first coefficients, and the states at every sample.
+
+    ``a`` and D come from the crossing conditions; P, on which those say little where N is inexact, from regression.
+    """
+    order = proposal.closure.order
+    lower = jets.u[:, :-1]
+    regular = regularise(proposal.closure, np.std(jets.u, axis=0)).regular
+    if regular is None:
+        return None
+    regular = regular.canonical()
+    d_degree, n_degree = proposal.degrees
+    big_d = substantial(regular.D, lower, NEGLIGIBLE_D)
+    if not any(any(e) for e in big_d):
+        big_p = substantial(regular.P, jets.u, NEGLIGIBLE_P)
+        form = Form(order, (0,) * (order - 1), (), (), tuple(big_p))
+        return form, form.terms(RegularClosure({}, {(0,) * (order - 1): 1.0}, big_p, order)), jets.u
+    lead = regular.lead
+    a = {e: c for e, c in substantial(regular.a, lower, NEGLIGIBLE_A).items() if sum(e) <= n_degree - d_degree}
+    hidden = tuple(e for e in hidden_library(order, n_degree) if e[-1] == 1 and sum(e) <= n_degree - d_degree)
+    visible = tuple(e for e in hidden_library(order, 2) if e[-1] == 0)
+    form = Form(order, lead, tuple(e for e in big_d if e != lead), tuple(a), (*visible, *hidden))
+    values = evaluate(big_d, lower)
+    w = smooth_hidden(jets, values, jets.u[:, -1] - evaluate(a, lower), STIFFNESS)
+    spread = float(np.std(w))
+    if not 0.0 < spread < np.inf:
+        return None
+    states = np.column_stack([lower, w / spread])
+    library = Library(form.big_p, order)
+    p = library.polynomial(regress_increments(jets, states, library))
+    return form, form.terms(RegularClosure(a, {e: c * spread for e, c in big_d.items()}, p, order)), states
+
+
+def start_chain(proposal: Proposal, jets: Jets) -> tuple[Form, Terms, FloatArray] | None:
+    """A proposal with D = (u0 − p)² as the chain u0' = f0 + (u0 − p) v, v' = w: form, terms and states.
+
+    On u0 = p such a closure, with P at most linear in v and w, has N = −2 u1² (u1 − f0) for D of leading coefficient 1.
+    """
+    closure = proposal.closure
+    powers = {e[0] for e in closure.denominator}
+    if closure.order != 3 or max(powers) != 2 or any(any(e[1:]) for e in closure.denominator):
+        return None
+    lead, twice, square = (closure.denominator.get((k, 0, 0), 0.0) for k in (2, 1, 0))
+    p = -0.5 * twice / lead
+    if abs(square / lead - p**2) > SQUARE:
+        return None
+    on_pole = np.zeros(4)
+    for (i, k, m), value in closure.numerator.items():
+        if m == 0 and k < 4:
+            on_pole[k] += value * p**i / lead
+    if abs(on_pole[3] + 2.0) > SQUARE:
+        return None
+    f0: Polynomial = {(0,): 0.5 * float(on_pole[2])}
+    c: Polynomial = {(1,): 1.0, (0,): -p}
+    points = RegularClosure({}, {(0, 0): 1.0}, {}, 3, f0, c).states(jets.u)
+    if not np.isfinite(points).all():
+        return None
+    form = chain(2, 2)
+    return form, *chain_start(jets, form, points[:, 1], points[:, 2], f0, c)
+
+
+def fit_proposal(
+    prepared: Prepared, proposal: Proposal, price: float, interrupt: Callable[[], bool]
+) -> tuple[Form, Selection, Data] | None:
+    """The joint fit of a proposal, as a chain where it can be one, with its terms selected; None where it does not
+    follow the record."""
+    jets = clean_jets(prepared, proposal.closure.order)
+    begun = (how(proposal, jets) for how in (start_chain, start))
+    fitted = (_fit(prepared, *start, price, interrupt) for start in begun if start is not None)
+    return next((fit for fit in fitted if fit is not None), None)
+
+
+def _fit(
+    prepared: Prepared, form: Form, terms: Terms, states: FloatArray, price: float, interrupt: Callable[[], bool]
+) -> tuple[Form, Selection, Data] | None:
+    if int(terms.free.sum()) > MOST_TERMS:
+        return None
+    data = prepared.data(LEVEL)
+    with np.errstate(invalid="ignore", over="ignore"):  # a start that runs away is a value
+        fit = anneal(data, terms, states[data.layout.first], FIRST, interrupt)
+    if not fit.cost < HOPELESS * data.n_samples:
+        return None
+    # LEVEL is far above what a clean record can tell apart: a weak term stays unless a reheated refit drops it too
+    selection = eliminate(data, fit.terms, fit, form.protected(fit.terms), price, interrupt, COMPARE, insist=False)
+    return (form, selection, data) if selection.fit.cost < REACHED * data.n_samples else None

@@ -1,0 +1,308 @@
+"""The path of a known regular closure through a record (mathematics.md §4.7): smoothed states, the past-only state at
+any sample, and their uncertainty.  With the true equations given it is the oracle, the limit set by the noise.
+
+The fit is the joint fit's with the coefficients fixed.  A *past-only* state is the last state of the fit to the
+samples up to and including that one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from jetode.equations.polynomials import evaluate
+from jetode.equations.regular import RegularClosure
+from jetode.joint.forms import field_terms, regular_of
+from jetode.joint.problem import CLEAN_SIGMA, CLEAN_STEP, FEWEST_SAMPLES, STEP, Loss, Prepared, prepare, stretches
+from jetode.joint.search import states_for
+from jetode.joint.shooting.annealing import Schedule, anneal
+from jetode.joint.shooting.gaussnewton import Data, Fit, Linearisation, path_states
+from jetode.joint.shooting.layout import RK8, Layout, Terms
+from jetode.records.series import Series
+from jetode.signal.scales import Unsuitable
+from jetode.support.arrays import FloatArray
+from jetode.support.errors import InputError
+
+PAST_LENGTH = 150.0  # tc: how much of the past a past-only state is estimated from
+CLEAN_PAST_LENGTH = 40.0  # tc: and where the samples are nearly exact
+SHORTEST_PAST = 0.5  # tc
+JUMP_RATIO = 6e-4  # final q in units of the noise: jumps this small no longer feed the forecast
+
+
+def final_q(sigma: float) -> float:
+    """The continuity at which a fit is finished."""
+    return max(JUMP_RATIO * sigma, 1e-12)
+
+
+def path_schedule(sigma: float) -> Schedule:
+    """Cooling of a path whose equation is known, down to :func:`final_q`."""
+    levels = [1.0, 0.3, 0.1, 0.03, 0.01, 0.003]
+    last = final_q(sigma)
+    q = 0.001
+    while q > 2.0 * last:
+        levels.append(q)
+        q /= 10.0 if q < 1e-4 else 3.2
+    return Schedule((*levels, last), 6)
+
+
+@dataclass(frozen=True)
+class Identified:
+    """A regular closure as the fit sees it: dimensionless terms (w at unit spread), units, noise, and the
+    covariance of the free coefficients."""
+
+    terms: Terms
+    amplitude: float
+    time: float
+    sigma: float
+    covariance: FloatArray
+    robust: bool = False
+
+    @property
+    def loss(self) -> Loss:
+        """The loss its paths are estimated with."""
+        return "student" if self.robust else "gaussian"
+
+    @property
+    def scaled(self) -> RegularClosure:
+        """The closure in dimensionless coordinates."""
+        return regular_of(self.terms)
+
+    @property
+    def regular(self) -> RegularClosure:
+        """The closure in the record's units, in the canonical gauge; a pole at 0 is written down as such."""
+        regular = self._in_units.canonical()
+        zero = (0,) * (regular.order - 1)
+        if any(regular.lead) and zero not in regular.D:
+            regular = replace(regular, D={**regular.D, zero: 0.0})
+        if regular.is_chain and (0,) not in regular.c:
+            regular = replace(regular, c={**regular.c, (0,): 0.0})
+        return regular
+
+    @property
+    def _in_units(self) -> RegularClosure:
+        """The closure in the record's units, in the gauge of the fit."""
+        return self.scaled.in_units(self.amplitude, self.time)
+
+    @property
+    def _units(self) -> FloatArray:
+        """Units of the dimensionless coordinates; hidden ones have none."""
+        out = np.ones(self.terms.dimension)
+        seen = np.arange(self.terms.chain + 1)
+        out[seen] = self.amplitude / self.time**seen
+        return out
+
+    def physical(self, states: FloatArray) -> FloatArray:
+        """Regular states (…, n) in the record's units and the canonical gauge."""
+        return self._in_units.canonical_states(states * self._units)
+
+    def with_coefficients(self, free: FloatArray) -> Identified:
+        """The same closure with other values of the free coefficients."""
+        coefficients = self.terms.coefficients.copy()
+        coefficients[self.terms.free] = free
+        return replace(self, terms=self.terms.with_coefficients(coefficients))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; inverse of :meth:`from_json`."""
+        terms = self.terms
+        rows = zip(terms.rows, terms.exponents, terms.coefficients, terms.free, strict=True)
+        return {
+            "order": terms.dimension,
+            "amplitude": self.amplitude,
+            "time": self.time,
+            "sigma": self.sigma,
+            "robust": self.robust,
+            "terms": [
+                {"row": int(r), "powers": list(e), "coefficient": float(c), "free": bool(f)} for r, e, c, f in rows
+            ],
+            "covariance": self.covariance.tolist(),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Identified:
+        """Inverse of :meth:`to_json`."""
+        order = int(data["order"])
+        rows = data["terms"]
+        count = len(rows)
+        free = np.array([bool(t["free"]) for t in rows])
+        terms = Terms(
+            order,
+            min((int(t["row"]) for t in rows), default=order - 2),  # the rows before the first are u_i' = u_{i+1}
+            np.array([int(t["row"]) for t in rows], np.int64),
+            tuple(tuple(int(k) for k in t["powers"]) for t in rows),
+            np.array([float(t["coefficient"]) for t in rows]),
+            free,
+            np.zeros(count),
+            np.zeros(count),
+        )
+        covariance = np.array(data["covariance"], dtype=float).reshape(int(free.sum()), int(free.sum()))
+        return cls(
+            terms, float(data["amplitude"]), float(data["time"]), float(data["sigma"]), covariance, bool(data["robust"])
+        )
+
+    def physical_jacobian(self, state: FloatArray) -> FloatArray:
+        """∂(physical state)/∂(dimensionless state) at one dimensionless state."""
+        return self._in_units.canonical_jacobian(state * self._units) * self._units
+
+
+@dataclass(frozen=True)
+class EndState:
+    """The dimensionless state at the last sample, its covariance, and that with the free coefficients."""
+
+    state: FloatArray
+    covariance: FloatArray
+    mixed: FloatArray
+
+
+@dataclass(frozen=True)
+class StateFit:
+    """A path: states at every sample of the record (NaN in long gaps), the state at its last sample (carried there
+    by the equation where that is missing) and its covariance in the record's units, the same dimensionless
+    (``last``), residuals in units of the noise, cost per sample."""
+
+    states: FloatArray
+    end: FloatArray
+    end_covariance: FloatArray
+    last: EndState
+    residuals: FloatArray
+    chi2: float
+    converged: bool
+
+
+def identified_from(regular: RegularClosure, prepared: Prepared, sigma: float) -> Identified:
+    """A given closure in the units of a prepared record, all coefficients fixed, w at unit spread."""
+    scaled = regular.in_units(1.0 / prepared.amplitude, 1.0 / prepared.time)
+    data = prepared.data(max(sigma, 0.01))
+    if scaled.is_chain:
+        size = np.sqrt(np.mean(evaluate(scaled.c, prepared.jets.u[:, :1]) ** 2))
+        scaled = scaled.with_second_changed(float(size), {})
+        spread = float(np.std(states_for(prepared, scaled, data)[:, 1]))
+        scaled = scaled.with_second_changed(1.0 / spread, {})
+    size = np.sqrt(np.mean(evaluate(scaled.D, prepared.jets.u[:, : regular.order - 1]) ** 2))
+    scaled = scaled.with_hidden_scaled(float(size))  # D of size 1: the start of w weighs it against smoothness
+    spread = float(np.std(states_for(prepared, scaled, data)[:, -1]))
+    scaled = scaled.with_hidden_scaled(1.0 / spread)
+    parts = {"a": scaled.a, "D": scaled.D, "P": scaled.P}
+    if scaled.is_chain:
+        parts = {"f0": scaled.f0, "c": scaled.c} | parts
+    keys = [(part, e) for part, polynomial in parts.items() for e in polynomial]
+    values = [value for polynomial in parts.values() for value in polynomial.values()]
+    terms = field_terms(keys, values, regular.order, 0 if scaled.is_chain else regular.order - 2)
+    return Identified(terms, prepared.amplitude, prepared.time, sigma, np.zeros((0, 0)))
+
+
+def estimate_path(
+    model: Identified, prepared: Prepared, interrupt: Callable[[], bool] | None = None
+) -> tuple[Data, Fit]:
+    """Fit the node states of a prepared record (scaled by the model's units), coefficients fixed."""
+    frozen = replace(model.terms, free=np.zeros_like(model.terms.free))
+    coarse = prepared.data(max(model.sigma, 0.02))
+    start = states_for(prepared, model.scaled, coarse)
+    schedule = path_schedule(model.sigma)
+    rough = Schedule(tuple(q for q in schedule.levels if q > 1e-3), schedule.iterations)
+    fit = anneal(coarse, frozen, start, rough, interrupt, rescale=False)
+    data = prepared.data(model.sigma, step=STEP)
+    nodes = _nodes_of(fit, coarse, data)
+    rest = Schedule(tuple(q for q in schedule.levels if q <= 1e-3), 10)
+    return data, anneal(data, fit.terms, nodes, rest, interrupt, rescale=False)
+
+
+def _nodes_of(fit: Fit, coarse: Data, fine: Data) -> FloatArray:
+    """Node states of one layout from those of another."""
+    if np.array_equal(coarse.layout.first, fine.layout.first):
+        return fit.states
+    return path_states(fit, coarse)[fine.layout.first]
+
+
+def describe(model: Identified, prepared: Prepared, data: Data, fit: Fit, lengths: list[int]) -> list[StateFit]:
+    """One :class:`StateFit` per record, with end covariance from the linearised fit (coefficients as uncertain
+    as the model says)."""
+    linear = Linearisation(data, model.terms)
+    linear.at(fit.states, fit.terms.coefficients)
+    eliminated = linear.eliminate(fit.q, 0.0)
+    covariances, mixed = eliminated.state_covariance(model.covariance)
+    states = path_states(fit, data)
+    residual = np.where(data.weight > 0, (states[:, 0] - data.y) * np.sqrt(data.weight), np.nan)
+    physical = model.physical(states)
+    ends = np.flatnonzero(data.layout.spans == 0)
+    offsets = np.cumsum((0, *prepared.jets.lengths))
+    out = []
+    for record, length in enumerate(lengths):
+        full = np.full((length, model.terms.dimension), np.nan)
+        left = np.full(length, np.nan)
+        last = -1
+        for i, piece in enumerate(prepared.pieces):
+            if piece.record == record:
+                full[piece.start : piece.stop] = physical[offsets[i] : offsets[i + 1]]
+                left[piece.start : piece.stop] = residual[offsets[i] : offsets[i + 1]]
+                last = i
+        node = int(ends[last])
+        end = EndState(fit.states[node], covariances[node], mixed[node])
+        end = carry(model, end, length - prepared.pieces[last].stop, prepared.jets.spacing)
+        jacobian = model.physical_jacobian(end.state)
+        out.append(
+            StateFit(
+                full,
+                model.physical(end.state),
+                jacobian @ end.covariance @ jacobian.T,
+                end,
+                left,
+                fit.cost / max(data.n_samples, 1),
+                fit.converged and bool(np.isfinite(fit.cost)),
+            )
+        )
+    return out
+
+
+def carry(model: Identified, end: EndState, samples: int, spacing: float) -> EndState:
+    """A state and its covariances ``samples`` samples of length ``spacing`` (in tc) later, by the linearised flow."""
+    if samples == 0:
+        return end
+    empty = np.zeros(samples + 1)
+    steps = max(1, ceil(spacing / CLEAN_STEP))
+    layout = Layout(np.array([0, samples], np.int64), np.array([samples, 0], np.int64), 1, steps, spacing)
+    linear = Linearisation(Data(empty, empty, layout, RK8), model.terms)
+    linear.at(np.stack([end.state, np.zeros_like(end.state)]), model.terms.coefficients)
+    flow, arrow = linear.transitions[0], linear.arrows[0]
+    both = flow @ end.mixed @ arrow.T
+    covariance = flow @ end.covariance @ flow.T + both + both.T + arrow @ model.covariance @ arrow.T
+    return EndState(linear.defects[0].copy(), covariance, flow @ end.mixed + arrow @ model.covariance)
+
+
+def fit_state(regular: RegularClosure, record: Series, sigma: float | None = None) -> StateFit:
+    """The path of ``regular`` through ``record``; ``sigma`` is the noise's std (default: estimated).
+
+    With the true closure this is the oracle of mathematics.md §5.
+    """
+    if not isinstance(regular, RegularClosure):
+        raise InputError(
+            f"The 'regular_closure' parameter must be a RegularClosure. Got {type(regular).__name__} instead."
+        )
+    try:
+        prepared = prepare([record], regular.order, sigma, loss="auto")
+    except Unsuitable as reason:
+        raise InputError(str(reason)) from None
+    model = identified_from(regular, prepared, prepared.sigma)
+    data, fit = estimate_path(model, prepared)
+    return describe(model, prepared, data, fit, [record.n])[0]
+
+
+def past_state(model: Identified, record: Series, sample: int) -> StateFit:
+    """The state at ``sample`` from the samples up to it."""
+    length = PAST_LENGTH if model.sigma > CLEAN_SIGMA else CLEAN_PAST_LENGTH
+    window = round(length * model.time / record.dt)
+    begin, units = max(0, sample - window), (model.amplitude, model.time)
+    if not stretches(record.values[begin : sample + 1], record.dt, model.time, SHORTEST_PAST):
+        shortest = max(SHORTEST_PAST * model.time, FEWEST_SAMPLES * record.dt)
+        raise InputError(
+            f"The state at sample {sample} needs a stretch of {shortest:.3g} time units before it. Got a shorter one."
+        )
+    stretch = record.slice(begin, sample + 1)
+    prepared = prepare(
+        [stretch], model.terms.dimension, model.sigma * model.amplitude, units, SHORTEST_PAST, model.loss
+    )
+    data, fit = estimate_path(model, prepared)
+    return describe(model, prepared, data, fit, [stretch.n])[0]

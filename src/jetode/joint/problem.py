@@ -1,0 +1,264 @@
+"""From records to the dimensionless problem of the joint fit (docs/mathematics.md §2, §4): units, gaps, noise, jets.
+
+Amplitude is measured in units of the signal's std, time in units of tc = std(u0)/std(u1); nothing is shifted.
+A gap longer than tc splits a record (a chaotic path cannot be carried across it), a shorter one is bridged by
+the equation itself: its samples have weight 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from jetode.joint.forms import Jets
+from jetode.joint.shooting.gaussnewton import Data
+from jetode.joint.shooting.layout import RK4, RK8, make_layout
+from jetode.records.series import Series
+from jetode.signal.noise import MAD_TO_SIGMA, is_clean, noise_floor
+from jetode.signal.scales import Unsuitable, derivative_scale, filled
+from jetode.signal.spline import SmoothingSpline, smooth
+from jetode.support.arrays import FloatArray
+from jetode.support.errors import InputError
+
+STEP = 0.06  # tc: Runge–Kutta step of the fit
+NODE = 0.25  # tc: distance of nodes
+CLEAN_STEP = 0.12  # tc: step of the 8th-order method used below CLEAN_SIGMA
+CLEAN_SIGMA = 5e-3  # of std: below it the integrator, not the noise, would limit a 4th-order fit
+SHORTEST_PIECE = 8.0  # tc: shorter stretches between gaps are not used
+COLOURED = 0.7  # of a given σ: a spline that leaves less has taken coloured noise for signal
+HEAVY_SHARE = 0.002  # of the samples beyond four MAD-σ that make a record heavy-tailed
+OUTLIER = 5.0  # MAD-σ: samples beyond do not shape the spline
+SPIKE = 0.2  # of std: a sample farther off its neighbours than this, and 8 MAD-σ, is no part of the signal
+SPIKE_ROUNDS = 8
+STUDENT_DOF = 4.0
+T_SCALE = 0.9106  # scale of Student's t with that many degrees of freedom over its MAD-σ: 0.6745/0.7407
+FEWEST_SAMPLES = 24  # in a stretch
+SMALLEST_SIGMA = 1e-9  # of std: what rounding and the integrator leave of a clean record
+
+
+Loss = Literal["gaussian", "student", "auto"]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A stretch of one record without long gaps: samples ``start`` to ``stop`` (excluded) of ``record``."""
+
+    record: int
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The dimensionless problem: samples ``y`` (0 where missing), how far each counts (``present``: 0 missing, 1 in
+    full), jets, noise, units, pieces, the longest piece's spline, and whether the loss is robust."""
+
+    y: FloatArray
+    present: FloatArray
+    jets: Jets
+    sigma: float
+    clean: bool
+    amplitude: float
+    time: float
+    pieces: tuple[Piece, ...]
+    spline: SmoothingSpline
+    robust: bool
+
+    @property
+    def n_samples(self) -> int:
+        """Samples that are there."""
+        return int(np.count_nonzero(self.present))
+
+    @property
+    def duration(self) -> float:
+        """Length in tc."""
+        return self.y.size * self.jets.spacing
+
+    def data(self, sigma: float, samples: int | None = None, step: float = STEP, node: float = NODE) -> Data:
+        """The shooting problem at noise level ``sigma`` (in std), on the first ``samples`` samples."""
+        jets = self.jets if samples is None else self.jets.head(samples)
+        n = jets.u.shape[0]
+        fine = sigma < CLEAN_SIGMA
+        between = not fine and jets.u.shape[1] > 2  # Hermite needs u1 among the states
+        layout = make_layout(jets.lengths, jets.spacing, CLEAN_STEP if fine else step, node, interpolate=between)
+        weight = self.present[:n] / sigma**2
+        return Data(self.y[:n], weight, layout, RK8 if fine else RK4)
+
+    def without_head(self, samples: int) -> Prepared:
+        """The problem without its first ``samples`` samples (pieces that end there are left out)."""
+        pieces: list[Piece] = []
+        lengths: list[int] = []
+        passed = 0
+        for piece, length in zip(self.pieces, self.jets.lengths, strict=True):
+            cut = min(max(samples - passed, 0), length)
+            passed += length
+            if length - cut >= FEWEST_SAMPLES:
+                pieces.append(replace(piece, start=piece.start + cut))
+                lengths.append(length - cut)
+        keep = sum(lengths)
+        jets = Jets(self.jets.u[-keep:], tuple(lengths), self.jets.spacing, self.jets.trim)
+        return replace(self, y=self.y[-keep:], present=self.present[-keep:], jets=jets, pieces=tuple(pieces))
+
+
+def residuals(splines: Sequence[SmoothingSpline], parts: Sequence[FloatArray]) -> list[FloatArray]:
+    """Samples minus their splines (NaN where missing)."""
+    return [p - s.jets(0)[:, 0] for s, p in zip(splines, parts, strict=True)]
+
+
+def residual_scale(
+    splines: Sequence[SmoothingSpline], parts: Sequence[FloatArray], weights: Sequence[FloatArray]
+) -> float:
+    """Noise std from the (weighted) residuals of the splines, √(rss/(n − dof)); twice as sharp as the MAD's, and free
+    of curvature.  Where a spline nearly interpolates (coloured noise, coarse sampling) the differences' floor."""
+    n = float(sum(np.count_nonzero(w) for w in weights))
+    dof = float(sum(s.dof for s in splines))
+    rss = float(sum(np.nansum(w * r**2) for w, r in zip(weights, residuals(splines, parts), strict=True)))
+    return float(np.sqrt(rss / (n - dof))) if dof < 0.5 * n else noise_floor(np.concatenate(parts))
+
+
+def robust_scale(values: Sequence[FloatArray]) -> float:
+    """1.4826 × median |r|."""
+    return MAD_TO_SIGMA * float(np.nanmedian(np.abs(np.concatenate(values))))
+
+
+def heavy_tailed(values: Sequence[FloatArray]) -> bool:
+    """More residuals beyond four MAD-σ than Gaussian noise (6e-5 of them) would leave."""
+    every = np.concatenate(values)
+    beyond = int(np.count_nonzero(np.abs(every) > 4.0 * robust_scale(values)))
+    return beyond > max(5, HEAVY_SHARE * every.size)
+
+
+def without_spikes(values: FloatArray) -> FloatArray:
+    """Single samples far off the cubic through their four neighbours, far beyond what noise or curvature puts
+    there, count as missing; the largest first, so that a spike does not take its neighbours along."""
+    values = values.copy()
+    limit = SPIKE * float(np.nanstd(values))
+    for _ in range(SPIKE_ROUNDS):
+        line = filled(values)
+        off = np.zeros_like(line)
+        off[2:-2] = line[2:-2] - (4.0 * (line[1:-3] + line[3:-1]) - line[:-4] - line[4:]) / 6.0
+        size = np.abs(off)
+        highest = np.max([np.roll(size, k) for k in (-2, -1, 1, 2)], axis=0)
+        far = (size > max(limit, OUTLIER * robust_scale([off]) * 1.6)) & (size >= highest)
+        if not far.any():
+            break
+        values[far] = np.nan
+    return values
+
+
+def without_outliers(spline: SmoothingSpline, part: FloatArray, dt: float, degree: int) -> SmoothingSpline:
+    """Smoothed again, twice, with samples beyond OUTLIER MAD-σ laid on the last spline."""
+    for _ in range(2):
+        curve = spline.jets(0)[:, 0]
+        left = part - curve
+        far = np.abs(left) > OUTLIER * robust_scale([left])
+        spline = smooth(filled(np.where(far, curve, part)), dt, degree, "gcv")
+    return spline
+
+
+def student_weights(values: Sequence[FloatArray]) -> list[FloatArray]:
+    """Weights (ν + 1)/(ν + (r/s)²) of the Student-t likelihood, at most 1, 0 where missing."""
+    scale = robust_scale(values) * T_SCALE
+    weights = [np.minimum(1.0, (STUDENT_DOF + 1.0) / (STUDENT_DOF + (r / scale) ** 2)) for r in values]
+    return [np.where(np.isnan(w), 0.0, w) for w in weights]
+
+
+def split_at_gaps(values: FloatArray, longest: int, shortest: int, record: int) -> list[Piece]:
+    """Pieces of one record, cut where more than ``longest`` samples in a row are missing."""
+    present = np.flatnonzero(~np.isnan(values))
+    if not present.size:
+        return []
+    cuts = np.flatnonzero(np.diff(present) > longest + 1)
+    starts = present[np.concatenate(([0], cuts + 1))]
+    stops = present[np.concatenate((cuts, [present.size - 1]))] + 1
+    return [Piece(record, int(a), int(b)) for a, b in zip(starts, stops, strict=True) if b - a >= shortest]
+
+
+def stretches(values: FloatArray, dt: float, time: float, shortest: float, record: int = 0) -> list[Piece]:
+    """What of a record can be used: pieces of at least ``shortest`` (in tc) between gaps longer than tc that vary."""
+    fewest = max(FEWEST_SAMPLES, round(shortest * time / dt))
+    pieces = split_at_gaps(values, max(1, round(time / dt)), fewest, record)
+    return [p for p in pieces if np.nanmax(values[p.start : p.stop]) > np.nanmin(values[p.start : p.stop])]
+
+
+def prepare(
+    records: Sequence[Series],
+    order: int,
+    sigma: float | None = None,
+    units: tuple[float, float] | None = None,
+    shortest: float = SHORTEST_PIECE,
+    loss: Loss = "gaussian",
+) -> Prepared:
+    """Smooth, measure and scale one or several records of one system, sampled alike.
+
+    ``sigma`` is the noise's std in the record's unit (default: estimated); ``units`` are the amplitude and time
+    to scale by (default: the records' own std and tc); stretches below ``shortest`` (in tc) are not used.
+    ``loss``: "student" weighs samples by how far they lie from the smoothed record, for heavy tails and outliers;
+    "auto" does so where more samples lie beyond four MAD-σ than Gaussian noise would put there.
+    """
+    dt = records[0].dt
+    for i, record in enumerate(records):
+        if not np.isclose(record.dt, dt, rtol=1e-6):
+            raise InputError(
+                f"The records must have one sampling interval. Got {dt:g} and, in record {i + 1}, {record.dt:g}."
+            )
+    degree = 2 * ((order + 1) // 2) + 1 if order > 3 else 5
+    longest = max(range(len(records)), key=lambda i: records[i].n)
+    time = units[1] if units else derivative_scale(smooth(filled(records[longest].values), dt, 5, "gcv"))[1]
+    pieces: list[Piece] = []
+    for i, record in enumerate(records):
+        usable = stretches(record.values, dt, time, shortest, i)
+        if not usable:
+            which = f"record {i + 1}" if len(records) > 1 else "the record"
+            raise Unsuitable(
+                f"No stretch of {which} is longer than {shortest:g} characteristic times ({shortest * time:.3g} time "
+                f"units) and {FEWEST_SAMPLES} samples: it is noise, too short, or too full of gaps."
+            )
+        pieces += usable
+    parts = [records[p.record].values[p.start : p.stop] for p in pieces]
+    if loss != "gaussian":
+        parts = [without_spikes(s) for s in parts]
+    every = np.concatenate(parts)
+    clean = all(is_clean(s) for s in parts) if sigma is None else False
+    rule: Literal["interpolate", "gcv"] = "interpolate" if clean else "gcv"
+    splines = [smooth(filled(s), dt, degree, rule) for s in parts]
+    weights = [(~np.isnan(s)).astype(float) for s in parts]
+    if sigma is not None and residual_scale(splines, parts, weights) < COLOURED * sigma:
+        splines = [smooth(filled(s), dt, degree, "residual", sigma=sigma) for s in parts]
+    robust = not clean and (loss == "student" or (loss == "auto" and heavy_tailed(residuals(splines, parts))))
+    if robust:
+        splines = [without_outliers(s, p, dt, degree) for s, p in zip(splines, parts, strict=True)]
+        weights = student_weights(residuals(splines, parts))
+    present = np.concatenate(weights)
+    if units is None:
+        amplitude = float(np.std(np.concatenate([s.jets(0)[:, 0] for s in splines])))
+        slopes = np.concatenate([s.jets(1)[4:-4, 1] for s in splines])
+        time = amplitude / float(np.std(slopes))
+    else:
+        amplitude, time = units
+    spacing = dt / time
+    trim = max(4, round(0.5 / spacing))
+    scales = amplitude / time ** np.arange(order)
+    jets = Jets(
+        np.concatenate([s.jets(order - 1) for s in splines]) / scales,
+        tuple(s.size for s in parts),
+        spacing,
+        trim,
+    )
+    if sigma is None:
+        sigma = noise_floor(every) if clean else residual_scale(splines, parts, weights)
+    return Prepared(
+        np.where(present > 0, every, 0.0) / amplitude,
+        present,
+        jets,
+        max(sigma / amplitude, SMALLEST_SIGMA),
+        clean,
+        amplitude,
+        time,
+        tuple(pieces),
+        max(splines, key=lambda s: s.n),
+        robust,
+    )

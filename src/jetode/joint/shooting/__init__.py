@@ -1,0 +1,1 @@
+"""Multiple shooting: layout, compiled kernels, Gauss–Newton, annealing."""

@@ -1,0 +1,65 @@
+"""Annealing of the joint fit (docs/mathematics.md §4): q from loose (the path follows the data) to tight (it obeys the
+equation), with the hidden coordinate brought back to unit spread after every level, and reheating."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from jetode.joint.shooting.gaussnewton import Data, Fit, minimise
+from jetode.joint.shooting.layout import Terms
+from jetode.support.arrays import FloatArray
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Continuity levels and the Gauss–Newton iterations allowed at each."""
+
+    levels: tuple[float, ...]
+    iterations: int
+
+
+def rescale_hidden(fit: Fit) -> Fit:
+    """The same fit with w (in a chain v too) at unit spread: otherwise D's constant grows, w shrinks and its jumps cost
+    nothing."""
+    terms = fit.terms
+    hidden = range(terms.chain + 1, terms.dimension)
+    spread = np.std(fit.states[:, hidden], axis=0)
+    if not np.all((spread > 0.0) & (spread < np.inf)):
+        return fit
+    powers = np.array([[e[i] - (row == i) for i in hidden] for row, e in zip(terms.rows, terms.exponents, strict=True)])
+    factors = np.prod(spread**powers, axis=1)
+    states = fit.states.copy()
+    states[:, hidden] /= spread
+    rescaled = replace(
+        terms,
+        coefficients=terms.coefficients * factors,
+        mean=terms.mean * factors,
+        precision=terms.precision / factors**2,
+    )
+    return replace(fit, states=states, terms=rescaled)
+
+
+def anneal(
+    data: Data,
+    terms: Terms,
+    states: FloatArray,
+    schedule: Schedule,
+    interrupt: Callable[[], bool] | None = None,
+    rescale: bool = True,
+    ceiling: float = np.inf,
+) -> Fit:
+    """Fit along the schedule, each level starting from the last; ``rescale`` keeps w at unit spread.
+
+    A fit whose cost passes ``ceiling`` is given up (cost inf): tightening q can only raise it further.
+    """
+    fit = Fit(terms, states, np.inf, np.inf, np.inf, 0, False)
+    for q in schedule.levels:
+        fit = minimise(data, fit.terms, fit.states, q, schedule.iterations, interrupt=interrupt)
+        if rescale:
+            fit = rescale_hidden(fit)
+        if not fit.cost <= ceiling:
+            return replace(fit, misfit=np.inf)
+    return fit

@@ -1,0 +1,213 @@
+"""Levenberg-damped Gauss–Newton on the shooting cost at one continuity level q (docs/mathematics.md §4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from jetode.joint.shooting.kernels import (
+    eliminate_nodes,
+    evaluate_path,
+    linearise,
+    propagate_covariance,
+    propagate_step,
+    sample_states,
+)
+from jetode.joint.shooting.layout import Layout, Tableau, Terms
+from jetode.support.arrays import FloatArray
+
+# Backtracking along the Gauss–Newton step: at small q the valley is curved and a full step overshoots.
+STEP_LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03)
+
+
+@dataclass(frozen=True)
+class Data:
+    """What is fitted, dimensionless: samples ``y``, their weights 1/σ² (0 = missing), nodes, integrator."""
+
+    y: FloatArray
+    weight: FloatArray
+    layout: Layout
+    tableau: Tableau
+
+    @property
+    def n_samples(self) -> int:
+        """Samples that are there."""
+        return int(np.count_nonzero(self.weight))
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A point of the joint fit: terms with their coefficients, node states, and the two parts of the cost."""
+
+    terms: Terms
+    states: FloatArray
+    q: float
+    misfit: float
+    jumps: float
+    iterations: int
+    converged: bool
+
+    @property
+    def cost(self) -> float:
+        """Σ ω r² + Σ jump²/q², without the prior."""
+        return self.misfit + self.jumps
+
+
+class Linearisation:
+    """Work arrays of one linearised problem; filled by :meth:`at`, then solved for any damping."""
+
+    def __init__(self, data: Data, terms: Terms) -> None:
+        self.data = data
+        self.program = terms.program()
+        k, d, f = data.layout.first.size, terms.dimension, int(terms.free.sum())
+        self.transitions = np.empty((k, d, d))
+        self.arrows = np.empty((k, d, f))
+        self.defects = np.empty((k, d))
+        self.info = np.empty((k, d, d))
+        self.cross = np.empty((k, d, f))
+        self.gradient = np.empty((k, d))
+        self.arrow_info = np.empty((f, f))
+        self.arrow_gradient = np.empty(f)
+        self.n_free = f
+        self.free, self.mean, self.precision = terms.free, terms.mean[terms.free], terms.precision[terms.free]
+
+    def at(self, states: FloatArray, coefficients: FloatArray) -> None:
+        """Linearise around this point; the prior is added to the coefficients' block."""
+        data = self.data
+        linearise(
+            states, coefficients, data.y, data.weight, self.program, data.layout, data.tableau, self.n_free,
+            self.transitions, self.arrows, self.defects, self.info, self.cross, self.gradient,
+            self.arrow_info, self.arrow_gradient,
+        )  # fmt: skip
+        self.arrow_info[np.diag_indices(self.n_free)] += self.precision
+        self.arrow_gradient += self.precision * (coefficients[self.free] - self.mean)
+
+    def eliminate(self, q: float, damping: float) -> Elimination:
+        """Eliminate all node states for this q and damping."""
+        info, cross, gradient = self.info.copy(), self.cross.copy(), self.gradient.copy()
+        schur, reduced, smoothers = eliminate_nodes(
+            self.program.axes, self.data.layout.spans, self.transitions, self.arrows, self.defects, info, cross,
+            gradient, self.arrow_info, self.arrow_gradient, q * q, damping,
+        )  # fmt: skip
+        return Elimination(self, q, info, cross, gradient, schur, reduced, smoothers)
+
+
+@dataclass(frozen=True)
+class Elimination:
+    """The reduced system of the coefficients (Schur complement) and what the states' back-substitution needs."""
+
+    linear: Linearisation
+    q: float
+    info: FloatArray
+    cross: FloatArray
+    gradient: FloatArray
+    schur: FloatArray
+    reduced: FloatArray
+    smoothers: FloatArray
+
+    def step(self, marquardt: float) -> tuple[FloatArray, FloatArray]:
+        """(coefficients' step, states' steps)."""
+        lin = self.linear
+        theta = np.zeros(lin.n_free)
+        if lin.n_free:
+            diagonal = np.maximum(np.diag(self.schur), 1e-12)
+            scale = 1.0 / np.sqrt(diagonal)
+            matrix = self.schur * scale[:, None] * scale[None, :]
+            matrix[np.diag_indices(lin.n_free)] += marquardt
+            theta = -scale * np.linalg.lstsq(matrix, scale * self.reduced, rcond=1e-14)[0]
+        steps = np.empty_like(self.gradient)
+        propagate_step(
+            lin.data.layout.spans, lin.transitions, lin.arrows, lin.defects, self.info, self.cross,
+            self.gradient, self.smoothers, self.q * self.q, theta, steps,
+        )  # fmt: skip
+        return theta, steps
+
+    def coefficient_covariance(self) -> FloatArray:
+        """Covariance of the free coefficients: the inverse of the Schur complement."""
+        diagonal = np.abs(np.diag(self.schur))
+        scale = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))  # no information on a coefficient: variance 0
+        inverse = np.linalg.pinv(self.schur * scale[:, None] * scale[None, :], hermitian=True)
+        return inverse * scale[:, None] * scale[None, :]
+
+    def state_covariance(self, coefficients: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Covariances of each node's state, and of state with coefficients, whose own covariance is given."""
+        lin = self.linear
+        return propagate_covariance(
+            lin.data.layout.spans, lin.transitions, lin.arrows, self.cross, self.smoothers,
+            self.q * self.q, coefficients,
+        )  # fmt: skip
+
+
+def minimise(
+    data: Data,
+    terms: Terms,
+    states: FloatArray,
+    q: float,
+    max_iterations: int = 8,
+    tolerance: float = 1e-4,
+    interrupt: Callable[[], bool] | None = None,
+) -> Fit:
+    """Gauss–Newton at one q from a start; stops when the cost's relative decrease is below ``tolerance``
+    (per sample in units of the noise), after ``max_iterations``, or when ``interrupt()`` says so."""
+    states = np.array(states)
+    coefficients = np.array(terms.coefficients)
+    free = terms.free
+    linear = Linearisation(data, terms)
+    predicted = np.empty_like(data.y)
+    jumps = np.empty_like(states)
+
+    def cost(at: FloatArray, theta: FloatArray) -> tuple[float, float, float]:
+        misfit = evaluate_path(
+            at, theta, data.y, data.weight, linear.program, data.layout, data.tableau, predicted, jumps
+        )
+        if not np.isfinite(misfit) or not np.abs(jumps).max() < 1e6:
+            return np.inf, np.inf, np.inf
+        jump = float(np.sum(jumps * jumps)) / (q * q)
+        prior = float(np.sum(terms.precision[free] * (theta[free] - terms.mean[free]) ** 2))
+        return misfit + jump + prior, misfit, jump
+
+    total, misfit, jump = cost(states, coefficients)
+    damping = 1e-4
+    mean_weight = float(data.weight.sum()) / max(data.n_samples, 1)
+    converged = False
+    iteration = 0
+    while iteration < max_iterations and not converged and np.isfinite(total):
+        if interrupt is not None and interrupt():
+            break
+        linear.at(states, coefficients)
+        iteration += 1
+        improved = False
+        for _ in range(5):
+            eliminated = linear.eliminate(q, damping * mean_weight)
+            if not np.all(np.isfinite(eliminated.schur)):
+                break
+            theta_step, steps = eliminated.step(damping)
+            for length in STEP_LENGTHS:
+                trial = coefficients.copy()
+                trial[free] += length * theta_step
+                trial_states = states + length * steps
+                new, new_misfit, new_jump = cost(trial_states, trial)
+                if new < total:
+                    improved = True
+                    break
+            if improved:
+                break
+            damping = max(damping, 1e-6) * 30.0
+        if not improved:
+            converged = bool(np.all(np.isfinite(eliminated.schur)))
+            break
+        converged = length == 1.0 and total - new < tolerance * max(new, 1.0)
+        states = trial_states
+        coefficients = trial
+        total, misfit, jump = new, new_misfit, new_jump
+        damping *= 0.1 if damping > 1e-9 else 1.0
+    return Fit(terms.with_coefficients(coefficients), states, q, misfit, jump, iteration, converged)
+
+
+def path_states(fit: Fit, data: Data) -> FloatArray:
+    """Dimensionless states at every sample."""
+    out = np.empty((data.y.size, fit.terms.dimension))
+    sample_states(fit.states, fit.terms.coefficients, fit.terms.program(), data.layout, data.tableau, out)
+    return out

@@ -1,0 +1,1 @@
+"""The paper's method: weak form, null space, closure, choice of degrees."""

@@ -1,0 +1,1 @@
+"""Records of one channel: series, files of every format, resampling."""

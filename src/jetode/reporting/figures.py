@@ -1,0 +1,294 @@
+"""The report's figures as plain data for plotly.js: traces with roles instead of colours, and a description each.
+
+Nothing here draws; ``templates/report.js`` does.  Curves are thinned so that the page stays small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from jetode.equations.closure import singular_set
+from jetode.equations.polynomials import evaluate
+from jetode.integration.forecast import Forecast
+from jetode.paper.identify import PaperSettings, embed, identify
+from jetode.reconstruction.model import Model
+from jetode.records.series import Series
+from jetode.signal.delay import average_mutual_information, embedding_delay, false_nearest_neighbours
+from jetode.signal.whiteness import whiteness
+from jetode.support.arrays import FloatArray
+from jetode.support.errors import InputError
+from jetode.support.plotting import label
+
+MOST = 4000  # points of a curve
+MOST_SOLID = 7000  # points of a curve in space
+DELAY_SAMPLES = 20_000  # of the record, for mutual information and neighbours
+GRID = 90  # of D = 0 in the plane
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Traces and axes of one figure, and what it shows in a sentence."""
+
+    name: str
+    title: str
+    caption: str
+    traces: tuple[dict[str, Any], ...]
+    axes: dict[str, Any] = field(default_factory=dict)
+    solid: bool = False  # three-dimensional
+
+    def plain(self) -> dict[str, Any]:
+        """What the script needs."""
+        return {"traces": list(self.traces), "axes": self.axes, "solid": self.solid}
+
+
+def numbers(values: FloatArray, digits: int = 5) -> list[float | None]:
+    """Plain numbers with few digits; NaN becomes null."""
+    return [float(f"{v:.{digits}g}") if np.isfinite(v) else None for v in np.asarray(values).tolist()]
+
+
+def _curve(start: float, step: float, values: FloatArray, **style: Any) -> dict[str, Any]:
+    """A uniformly sampled curve without its x values."""
+    every = max(1, -(-values.size // MOST))
+    return {"x0": start, "dx": step * every, "y": numbers(values[::every]), **style}
+
+
+def all_figures(model: Model, forecast: Forecast, records: Sequence[Series]) -> dict[str, Figure]:
+    """Those that the model and its records allow, by name."""
+    found = [record_figure(model, forecast, records)]
+    if records:
+        found += [attractor_figure(model), *residual_figures(model, records[0])]
+        singular = singular_figure(model)
+        found += [singular] if singular else []
+        found += embedding_figures(model, records[0])
+    return {figure.name: figure for figure in found}
+
+
+def record_figure(model: Model, forecast: Forecast, records: Sequence[Series]) -> Figure:
+    """The record, the smoothed signal and the forecast with its bands."""
+    info = model.record
+    traces: list[dict[str, Any]] = []
+    end = info.t0 + info.dt * (info.n - 1)
+    if records:
+        shown = slice(max(0, info.n - MOST), info.n)
+        start = info.t0 + shown.start * info.dt
+        values, smoothed = records[0].values[shown], model.path[shown, 0]
+        traces.append(_curve(start, info.dt, values, mode="markers", role="record", name="record", size=3))
+        traces.append(_curve(start, info.dt, smoothed, mode="lines", role="smoothed", name="smoothed"))
+    for low, high, name, role in (
+        (forecast.lower, forecast.upper, "90 % band", "band"),
+        (forecast.inner_lower, forecast.inner_upper, "50 % band", "inner"),
+    ):
+        if low is not None and high is not None:
+            traces.append(_curve(end, forecast.dt, low, mode="lines", role="edge", name=name, hidden=True))
+            traces.append(_curve(end, forecast.dt, high, mode="lines", role=role, name=name, fill="tonexty"))
+    traces.append(_curve(end, forecast.dt, forecast.values, mode="lines", role="model", name="forecast", width=2))
+    span = float(forecast.t[-1])
+    first = max(info.t0, end - 2.0 * span)
+    axes: dict[str, Any] = {
+        "xaxis": {"title": {"text": label("t", info.time_unit)}, "range": [first, end + span]},
+        "yaxis": {"title": {"text": label(info.name or "value", info.unit)}},
+    }
+    if info.std:
+        lowest, highest = _reach(records, forecast)
+        axes["yaxis"]["range"] = [lowest, highest]
+    return Figure(
+        "record",
+        "Record and forecast",
+        "Measured samples (dots), the signal without its noise (line) and the forecast beyond the last sample"
+        + (
+            " with the bands in which the truth is expected half and nine tenths of the time"
+            if forecast.lower is not None
+            else ""
+        )
+        + ". Double-click shows everything.",
+        tuple(traces),
+        axes,
+    )
+
+
+def _reach(records: Sequence[Series], forecast: Forecast) -> tuple[float, float]:
+    values = np.concatenate([forecast.values, *(r.values for r in records)])
+    low, high = float(np.nanquantile(values, 0.0005)), float(np.nanquantile(values, 0.9995))
+    return low - 0.12 * (high - low), high + 0.12 * (high - low)
+
+
+def _spacing(model: Model) -> int:
+    """Samples between drawn points: about 120 points per oscillation."""
+    return max(1, int(model.characteristic_time / (20 * model.record.dt)))
+
+
+def attractor_figure(model: Model) -> Figure:
+    """The embedded record against a long run of the equation."""
+    path, run = model.jet_path[:: _spacing(model)], model.rollout()
+    inside = np.all(np.abs(run - np.nanmean(path, axis=0)) < 10 * np.nanstd(path, axis=0), axis=1)
+    stop = int(np.argmin(inside)) if not inside.all() else run.shape[0]  # up to where it leaves for good
+    d = min(3, model.order)
+    traces = []
+    for states, role, name in ((path, "smoothed", "record"), (run[:stop], "model", "model, long run")):
+        points = {axis: numbers(states[:MOST_SOLID, i], 4) for i, axis in zip(range(d), "xyz", strict=False)}
+        traces.append({**points, "mode": "lines", "role": role, "name": name, "width": 2 if d == 3 else 1})
+    names = [f"u{i}" for i in range(d)]
+    titles = {f"{axis}axis": {"title": {"text": name}} for axis, name in zip("xyz", names, strict=False)}
+    return Figure(
+        "attractor",
+        "Attractor",
+        f"The record in the coordinates u0 (signal), u1 (its slope){' and u2 (its curvature)' if d == 3 else ''}, and "
+        "a long run of the equation from the last sample. Both should fill the same region.",
+        tuple(traces),
+        titles,
+        solid=d == 3,
+    )
+
+
+def residuals_of(model: Model, record: Series) -> FloatArray:
+    """Record minus smoothed signal in units of the noise."""
+    if model.paths:
+        return model.paths[0].residuals
+    scale = model.noise_sigma or 1.0
+    return np.asarray((record.values - model.path[:, 0]) / scale, dtype=np.float64)
+
+
+def residual_figures(model: Model, record: Series) -> list[Figure]:
+    """Residuals in time and their autocorrelation."""
+    left = residuals_of(model, record)
+    if np.count_nonzero(~np.isnan(left)) < 20 or not np.nanstd(left) > 0:
+        return []
+    test = whiteness(left)
+    white = "no correlation beyond chance" if test.p_value > 0.01 else "correlated beyond chance"
+    lags = np.arange(1, test.correlation.size + 1, dtype=float)
+    ends = [0.0, float(lags[-1]) + 1]
+    band = [
+        {"x": ends, "y": [s * test.limit] * 2, "mode": "lines", "role": "record", "dash": "dash", "name": "95 % limit",
+         "hidden": s < 0} for s in (1.0, -1.0)
+    ]  # fmt: skip
+    unit = model.record.time_unit
+    return [
+        Figure(
+            "residuals",
+            "Residuals",
+            "What the equation leaves of the record, in units of the noise: it should look like structureless noise.",
+            (_curve(record.t0, record.dt, left, mode="markers", role="smoothed", name="residual", size=3),),
+            {
+                "xaxis": {"title": {"text": label("t", unit)}},
+                "yaxis": {"title": {"text": "residual / σ"}},
+            },
+        ),
+        Figure(
+            "whiteness",
+            "Are the residuals white?",
+            f"Autocorrelation of the residuals. Ljung–Box over {lags.size} lags: p = {test.p_value:.2g} ({white}).",
+            (
+                {"x": lags.tolist(), "y": numbers(test.correlation, 3), "kind": "bar", "role": "smoothed",
+                 "name": "autocorrelation"},
+                *band,
+            ),
+            {"xaxis": {"title": {"text": "lag [samples]"}}, "yaxis": {"title": {"text": "correlation"}}},
+        ),
+    ]  # fmt: skip
+
+
+def singular_figure(model: Model) -> Figure | None:
+    """The plane (u0, u1) with D = 0 and the places where the record crosses it."""
+    path = model.jet_path[~np.isnan(model.jet_path[:, 0])]
+    meets = singular_set(model.closure, path)
+    denominator = model.closure.denominator
+    if all(not any(e) for e in denominator):
+        return None
+    shown = model.jet_path[:: _spacing(model)][:MOST_SOLID]  # with its gaps
+    traces: list[dict[str, Any]] = [
+        {"x": numbers(shown[:, 0], 4), "y": numbers(shown[:, 1], 4), "mode": "lines", "role": "smoothed",
+         "name": "record"},
+    ]  # fmt: skip
+    low, high = path[:, :2].min(axis=0), path[:, :2].max(axis=0)
+    if all(not any(e[2:]) for e in denominator):
+        x, y = (np.linspace(low[i], high[i], GRID) for i in (0, 1))
+        points = np.stack([*np.meshgrid(x, y), *[np.zeros((GRID, GRID))] * (model.order - 2)], axis=-1)
+        surface = evaluate(denominator, points)
+        traces.append({"x": numbers(x), "y": numbers(y), "z": [numbers(row, 4) for row in surface], "kind": "zero",
+                       "role": "model", "name": "D = 0"})  # fmt: skip
+    crossings = path[meets.crossings][:MOST]
+    traces.append({"x": numbers(crossings[:, 0], 4), "y": numbers(crossings[:, 1], 4), "mode": "markers",
+                   "role": "mark", "name": "crossings", "size": 6})  # fmt: skip
+    return Figure(
+        "singular",
+        "Singular set",
+        f"Where the denominator D of the rational closure vanishes. The record crosses it {meets.crossings.size} "
+        f"times; the closest sample has |D| at {meets.closest:.2g} of its typical size. "
+        + (
+            "Forecasts run in pole-free coordinates and pass it without loss."
+            if model.regular is not None
+            else f"There the numerator is {meets.misfit:.2g} of its typical size; a forecast may stop there."
+        ),
+        tuple(traces),
+        {"xaxis": {"title": {"text": label("u0", model.record.unit)}}, "yaxis": {"title": {"text": "u1"}}},
+    )  # fmt: skip
+
+
+def embedding_figures(model: Model, record: Series) -> list[Figure]:
+    """Mutual information, false neighbours, and singular values of the paper's weak system."""
+    smoothed = model.path[:, 0]
+    signal = Series(smoothed, record.dt).longest_stretch().values[:DELAY_SAMPLES]
+    delay = embedding_delay(signal)
+    lag = delay or max(1, round(np.pi / 2 * model.characteristic_time / record.dt))
+    reach = min(max(3 * lag, 20), signal.size // 4)
+    information = average_mutual_information(signal, reach)
+    deepest = max(1, min(6, (signal.size - 2 * lag - 3) // lag))
+    neighbours = false_nearest_neighbours(signal, lag, deepest)
+    found = f"first minimum at {delay} samples" if delay else "no minimum"
+    unit = model.record.time_unit
+    out = [
+        Figure(
+            "information",
+            "Average mutual information",
+            f"How much a sample tells about one a lag later: {found} (the usual embedding delay).",
+            (_curve(0.0, record.dt, information, mode="lines", role="smoothed", name="mutual information"),),
+            {"xaxis": {"title": {"text": label("lag", unit)}}, "yaxis": {"title": {"text": "I [nats]"}}},
+        ),
+        Figure(
+            "neighbours",
+            "False nearest neighbours",
+            f"Share of neighbours that are only apparent in m delay coordinates; below 1 % from m = "
+            f"{neighbours.dimension or '– (not reached)'}.",
+            (
+                {"x": list(range(1, deepest + 1)), "y": numbers(100 * neighbours.fractions, 3), "kind": "bar",
+                 "role": "smoothed", "name": "false neighbours"},
+            ),
+            {"xaxis": {"title": {"text": "m"}, "dtick": 1}, "yaxis": {"title": {"text": "share [%]"}}},
+        ),
+    ]  # fmt: skip
+    spectrum = singular_values(model, record)
+    if spectrum is not None:
+        values, gap = spectrum
+        out.append(
+            Figure(
+                "spectrum",
+                "Singular values",
+                "Of the paper’s weak-form system for D u′ = N: the last one is the equation, and the gap before it "
+                f"({gap:.2g}, a factor {values[-2] / max(values[-1], 1e-300):.3g}) says how sharply the record "
+                "defines it without the joint fit.",
+                (
+                    {"x": list(range(1, values.size + 1)), "y": numbers(values), "mode": "lines+markers",
+                     "role": "smoothed", "name": "singular values", "size": 6},
+                ),
+                {"xaxis": {"title": {"text": "index"}}, "yaxis": {"title": {"text": "σᵢ"}, "type": "log",
+                                                                 "exponentformat": "power", "dtick": 1}},
+            )
+        )  # fmt: skip
+    return out
+
+
+def singular_values(model: Model, record: Series) -> tuple[FloatArray, float] | None:
+    """Of the model's own system, or of the paper's default one on the longest stretch; None if it is too short."""
+    known = model.diagnostics.get("singular_values")
+    if known:
+        return np.array(known), float(model.diagnostics["gap"])
+    try:
+        stretch = record.longest_stretch()
+        system = identify(embed(stretch.slice(0, DELAY_SAMPLES), model.order), PaperSettings())
+    except InputError:
+        return None
+    return system.singular_values, system.gap

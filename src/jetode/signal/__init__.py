@@ -1,0 +1,1 @@
+"""What a record shows before any equation: noise, splines, scales, delays, surrogates."""

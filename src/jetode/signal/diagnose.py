@@ -1,0 +1,176 @@
+"""Is this channel suitable?  Noise, delay, dimension, sampling, drift and determinism of one record.
+
+Composes the paper's embedding diagnostics (average mutual information, false nearest neighbours) with the
+noise scale and a surrogate-data test.  A record with gaps is judged by its longest complete stretch.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from jetode.records.series import Series, require_samples
+from jetode.signal.delay import embedding_delay, false_nearest_neighbours
+from jetode.signal.jets_against_delays import Sufficiency, sufficiency
+from jetode.signal.noise import is_clean, noise_floor, noise_scale
+from jetode.signal.oscillations import mean_drift
+from jetode.signal.spline import smooth
+from jetode.signal.surrogate_test import surrogate_test
+
+MINIMUM_SAMPLES = 200
+MOST_SAMPLES = 50_000  # of a longer record, the first ones give delay, dimension and surrogates
+SURROGATE_DIMENSION = 3
+FEW_OSCILLATIONS = 30
+COARSE_SAMPLING = 10
+DRIFT = 0.25
+DRIFT_SIGNIFICANCE = 3.0
+HEAVY_NOISE = 0.5
+SIGNIFICANCE = 0.05
+ROUNDING = 1e-9  # slopes below this share of std/duration are rounding
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What is known of a record before any model; times in samples unless said otherwise."""
+
+    n: int
+    dt: float
+    std: float
+    time_unit: str
+    missing: int
+    noise_sigma: float  # the paper's σ̂
+    noise_floor: float  # the same without curvature
+    noise_fraction: float  # floor in units of the signal's std
+    clean: bool
+    delay: int | None
+    dimension: int | None
+    false_neighbours: tuple[float, ...]
+    samples_per_oscillation: float  # of 2π std(s)/std(s'), the period of a sine
+    oscillations: float
+    drift_mean: float  # between halves, in units of std
+    drift_z: float  # the same in units of its standard error
+    drift_std: float  # ratio of the halves' stds minus 1
+    surrogate_p: float
+    sufficiency: Sufficiency | None  # None: too short to tell
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether linear noise with the same spectrum and histogram is rejected."""
+        return self.surrogate_p <= SIGNIFICANCE
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """What stands against a trustworthy reconstruction, in sentences; empty when nothing does."""
+        found = []
+        if self.samples_per_oscillation < COARSE_SAMPLING:
+            found.append(f"Only {self.samples_per_oscillation:.1f} samples per oscillation; sample faster if you can.")
+        if self.oscillations < FEW_OSCILLATIONS:
+            found.append(
+                f"The record holds about {self.oscillations:.2g} oscillations; {FEW_OSCILLATIONS} or more are needed."
+            )
+        if self.drift_mean > DRIFT and self.drift_z > DRIFT_SIGNIFICANCE:
+            found.append(f"The mean drifts by {self.drift_mean:.2g} std between the halves; use a stationary stretch.")
+        if self.noise_fraction > HEAVY_NOISE:
+            size = f"{100 * self.noise_fraction:.0f} % of" if self.noise_fraction < 1 else "larger than"
+            found.append(f"The noise is {size} the signal.")
+        if not self.deterministic:
+            found.append("Linear noise of the same spectrum looks just like this record.")
+        if self.dimension is None:
+            found.append("No embedding dimension brings false neighbours below 1 %.")
+        if self.sufficiency is not None and self.sufficiency.hidden:
+            found.append("Jets do not show all that determines the future; another channel may.")
+        return tuple(found)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data with the derived judgements."""
+        shown = None if self.sufficiency is None else self.sufficiency.to_json()
+        return {**asdict(self), "sufficiency": shown, "deterministic": self.deterministic, "advice": list(self.advice)}
+
+    def text(self) -> str:
+        """The diagnosis as lines for a terminal."""
+        unit = f" {self.time_unit}" if self.time_unit else ""
+        gaps = f", {self.missing} missing" if self.missing else ""
+        noise = f"σ {self.noise_floor:.3g}, {100 * self.noise_fraction:.2g} % of the signal"
+        found = "more than linear noise" if self.deterministic else "could be linear noise"
+        fnn = ", ".join(f"{100 * share:.2g} %" for share in self.false_neighbours)
+        lag = "none found" if self.delay is None else f"{self.delay} samples ({self.delay * self.dt:g}{unit})"
+        rows = [
+            ("record", f"{self.n} samples{gaps}, dt {self.dt:g}{unit}, std {self.std:.4g}"),
+            ("noise", "clean: σ̂ shows only curvature" if self.clean else noise),
+            ("delay", lag),
+            ("dimension", f"{self.dimension or 'none found'} (false neighbours for m = 1, 2, …: {fnn})"),
+            (
+                "sampling",
+                f"{self.samples_per_oscillation:.3g} samples per oscillation, {self.oscillations:.3g} oscillations",
+            ),
+            (
+                "drift",
+                f"mean {self.drift_mean:.2g} std, std {100 * self.drift_std:+.0f} % between the halves",
+            ),
+            ("surrogates", f"p = {self.surrogate_p:.2g}: {found}"),
+        ]
+        if self.sufficiency is not None:
+            rows.append(("jets", self.sufficiency.sentence()))
+        rows += [("note", sentence) for sentence in self.advice]
+        return "\n".join(f"{name:<10} {text}" for name, text in rows)
+
+
+def diagnose(record: Series, seed: int = 0) -> Diagnosis:
+    """Examine a record; ``seed`` draws the surrogates."""
+    stretch = record.longest_stretch()
+    require_samples(stretch, MINIMUM_SAMPLES, "a diagnosis (of its longest stretch without gaps)")
+    values = stretch.values
+    clean = is_clean(values)
+    jets = smooth(values, record.dt, rule="interpolate" if clean else "reml").jets(1)
+    signal, rate = jets.std(axis=0)
+    # a record without any slope of its own is taken as one oscillation
+    period = 2 * math.pi * float(signal / rate) / record.dt if rate > ROUNDING * signal / record.duration else record.n
+    smoothed = jets[:MOST_SAMPLES, 0]
+    delay = embedding_delay(smoothed)
+    lag = delay or max(1, round(period / 4))
+    neighbours = false_nearest_neighbours(smoothed, lag, _deepest(smoothed.size, lag))
+    dimension = neighbours.dimension
+    test = surrogate_test(
+        values[:MOST_SAMPLES],
+        min(lag, _longest_lag(min(values.size, MOST_SAMPLES))),
+        dimension=SURROGATE_DIMENSION,
+        rng=np.random.default_rng(seed),
+    )
+    floor = noise_floor(values)
+    present = record.values[~np.isnan(record.values)]
+    first, second = np.array_split(present, 2)
+    drift, error = mean_drift(present)
+    return Diagnosis(
+        n=record.n,
+        dt=record.dt,
+        std=record.std,
+        time_unit=record.time_unit,
+        missing=record.n - present.size,
+        noise_sigma=noise_scale(values),
+        noise_floor=floor,
+        noise_fraction=floor / float(signal),
+        clean=clean,
+        delay=delay,
+        dimension=dimension,
+        false_neighbours=tuple(neighbours.fractions.tolist()),
+        samples_per_oscillation=period,
+        oscillations=record.n / period,
+        drift_mean=drift / record.std,
+        drift_z=drift / error if error > 0 else 0.0,
+        drift_std=float(second.std() / first.std()) - 1.0 if np.ptp(first) > 0 else math.inf,
+        surrogate_p=test.p_value,
+        sufficiency=sufficiency(values),
+    )
+
+
+def _deepest(n: int, lag: int) -> int:
+    """Most delay coordinates, up to six, that a record of ``n`` samples has room for."""
+    return max(1, min(6, (n - 2 * lag - 3) // lag))
+
+
+def _longest_lag(n: int) -> int:
+    """Longest delay for which the surrogate test has enough delay vectors."""
+    return max(1, (n - 20) // (4 * (SURROGATE_DIMENSION + 1)))

@@ -1,0 +1,139 @@
+"""Every export, compiled or evaluated, runs the model's own trajectory to 1e-9."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import shutil
+import subprocess
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from math import prod
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from jetode.equations.field import Field
+from jetode.equations.regular import RegularClosure
+from jetode.integration.dop853 import integrate
+from jetode.reconstruction.model import Model, RecordInfo, SplineInfo, Verdict
+from jetode.records.series import Series
+from jetode.reporting.exports import FORMATS, equations, export
+from jetode.support.errors import InputError
+
+LORENZ = RegularClosure(
+    {(0, 1): -11.0}, {(1, 0): 1.0, (0, 0): 1e-5},
+    {(0, 0, 0): 720.0, (0, 0, 1): -8 / 3, (1, 1, 0): -1.0, (2, 0, 0): -10.0}, 3,
+)  # fmt: skip
+STATE = np.array([-5.0, -30.0, 60.0])
+STEPS, DT = 100, 0.01
+
+
+def model_of(regular: RegularClosure | None) -> Model:
+    closure = LORENZ.rational()
+    record = Series(np.sin(np.arange(100.0)), DT, name='x */ \n -- """ <&', unit="mA", time_unit="s")
+    return Model(
+        method="joint",
+        order=3,
+        closure=closure,
+        noise_sigma=0.1,
+        record=RecordInfo.of(record),
+        verdict=Verdict(True, 'Made "by hand".'),
+        spread=np.array([8.0, 40.0, 50.0]),
+        end_state=STATE if regular is not None else LORENZ.jets(STATE),
+        spline=SplineInfo(5, "gcv", 1.0, 10.0, 1.0),
+        regular=regular,
+        coordinates="jet" if regular is None else "regular",
+    )
+
+
+@pytest.fixture(params=["regular", "rational"])
+def model(request):
+    return model_of(LORENZ if request.param == "regular" else None)
+
+
+def agrees(model: Model, rhs) -> None:
+    """``rhs`` integrated by SciPy against the model's own field integrated by jetode."""
+    field = Field.from_closure(model.closure) if model.regular is None else model.regular.field
+    n = 20 if model.regular is None else STEPS  # the rational form meets its pole
+    own = integrate(field, model.end_state, n + 1, DT, 1e-12, 1e-13, 5 * DT).states
+    times = DT * np.arange(n + 1)
+    run = solve_ivp(rhs, (0, times[-1]), model.end_state, "DOP853", times, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(run.y.T / np.abs(own).max(axis=0), own / np.abs(own).max(axis=0), rtol=0, atol=1e-9)
+
+
+def test_python(model):
+    namespace = {}
+    exec(compile(export(model, "python"), "model.py", "exec"), namespace)
+    agrees(model, namespace["rhs"])
+    np.testing.assert_array_equal(namespace["X0"], model.end_state)
+    states = namespace["trajectory"](10, substeps=100)
+    run = solve_ivp(namespace["rhs"], (0, 10 * DT), model.end_state, "DOP853", rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(states[-1], run.y[:, -1], rtol=1e-8)
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+def test_c(model, tmp_path):
+    (tmp_path / "model.c").write_text(export(model, "c"))
+    flags = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O2", "-shared", "-fPIC"]
+    subprocess.run(["gcc", *flags, "-o", tmp_path / "model.so", tmp_path / "model.c"], check=True)
+    library = ctypes.CDLL(str(tmp_path / "model.so"))
+    vector = ctypes.c_double * 3
+    assert list(vector.in_dll(library, "jetode_x0")) == list(model.end_state)
+
+    def rhs(t, x):
+        out = vector()
+        library.jetode_rhs(ctypes.c_double(t), vector(*x), out)
+        return list(out)
+
+    agrees(model, rhs)
+
+
+def test_julia(model):
+    text = export(model, "julia")
+    names = re.search(r"^    (.*) = u$", text, re.M)[1].split(", ")
+    rows = re.findall(r"^    du\[(\d)\] = (.*)$", text, re.M)
+    assert [int(i) for i, _ in rows] == [1, 2, 3] and "function jetode_rhs!(du, u, p, t)" in text
+    assert all(line.startswith("#") or "using" not in line for line in text.splitlines())
+    agrees(model, lambda t, x: [eval(row, dict(zip(names, x, strict=True))) for _, row in rows])
+
+
+def test_ode_text(model):
+    text = export(model, "ode")
+    rows = dict(re.findall(r"^(\w+)' = (.*)$", text, re.M))
+    start = dict(re.findall(r"^init (\w+)=(.*)$", text, re.M))
+    assert [float(v) for v in start.values()] == list(model.end_state) and text.endswith("done\n")
+    agrees(model, lambda t, x: [eval(row, dict(zip(start, x, strict=True))) for row in rows.values()])
+
+
+def test_sbml(model):
+    root = ET.fromstring(export(model, "sbml"))
+    sbml, math = "{http://www.sbml.org/sbml/level3/version2/core}", "{http://www.w3.org/1998/Math/MathML}"
+    start = {p.get("id"): float(p.get("value")) for p in root.iter(f"{sbml}parameter")}
+    assert list(start.values()) == list(model.end_state)
+
+    def value(node, x):
+        if node.tag == f"{math}ci":
+            return x[node.text]
+        if node.tag == f"{math}cn":
+            return float(node.text) * 10.0 ** int(node[0].tail) if len(node) else float(node.text)
+        values = [value(child, x) for child in node[1:]]
+        operator = node[0].tag.removeprefix(math)
+        return {"plus": sum, "times": prod, "divide": lambda v: v[0] / v[1]}[operator](values)
+
+    rules = {r.get("variable"): r[0][0] for r in root.iter(f"{sbml}rateRule")}
+    assert list(rules) == list(start)
+    agrees(model, lambda t, x: [value(n, dict(zip(start, x, strict=True))) for n in rules.values()])
+
+
+def test_a_model_in_jets_starts_at_its_hidden_coordinate():
+    jets = LORENZ.jets(STATE)
+    found = equations(replace(model_of(LORENZ), coordinates="jet", end_state=jets))
+    np.testing.assert_allclose(found.start, STATE)
+
+
+def test_other_formats_are_refused():
+    assert set(FORMATS) == {"python", "c", "julia", "ode", "sbml"}
+    with pytest.raises(InputError, match="fortran"):
+        export(model_of(LORENZ), "fortran")

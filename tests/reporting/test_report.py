@@ -1,0 +1,175 @@
+"""The report as a reader meets it: one file, no network, and in headless Chromium figures that draw, turn and sort."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from html.parser import HTMLParser
+from importlib.resources import files
+
+import numpy as np
+import pytest
+
+import jetode
+from jetode.reporting.figures import all_figures
+from jetode.reporting.forecast_reach import lyapunov_exponent, next_steps, outlook, sentence
+from jetode.reporting.report import report
+from jetode.signal.whiteness import whiteness
+
+DEGREES = {"denominator_degree": 1, "numerator_degree": 4}
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+FLAGS = [
+    "--headless", "--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
+    "--virtual-time-budget=60000", "--dump-dom",
+]  # fmt: skip
+EARLY = """<script>
+window.PROBE = {errors: []};
+const note = (text) => window.PROBE.errors.push(String(text));
+window.addEventListener("error", (e) => note(e.message));
+window.addEventListener("unhandledrejection", (e) => note(e.reason));
+const said = console.error; console.error = (...words) => { note(words.join(" ")); said(...words); };
+</script>"""
+LATE = """<script>
+(async function () {
+  const out = window.PROBE, wait = (ms) => new Promise((go) => setTimeout(go, ms));
+  for (let i = 0; i < 200 && document.body.dataset.ready !== "yes"; i++) await wait(100);
+  out.ready = document.body.dataset.ready;
+  const plots = Array.from(document.querySelectorAll("[data-figure]"));
+  const flat = ".scatterlayer path, .barlayer path, .contourlayer path";
+  out.figures = Object.fromEntries(plots.map((p) => [p.dataset.figure, {
+    drawn: p.querySelectorAll(p.classList.contains("solid") ? "canvas" : flat).length,
+    traces: (p.data || []).length, label: p.getAttribute("aria-label") }]));
+  const solid = document.querySelector(".plot.solid"), eye = () => ({...solid._fullLayout.scene.camera.eye});
+  const before = eye();
+  document.getElementById("turn").click();
+  for (let i = 0; i < 100 && Math.abs(eye().x - before.x) < 0.02; i++) await wait(100);
+  document.getElementById("turn").click();
+  out.turned = [before, eye()];
+  const column = (table, i) => Array.from(table.tBodies[0].rows).map((r) => Number(r.cells[i].textContent));
+  const table = document.getElementById("table-coefficients"), head = table.querySelectorAll("th")[2];
+  head.querySelector("button").click(); out.ascending = [column(table, 2), head.getAttribute("aria-sort")];
+  head.querySelector("button").click(); out.descending = [column(table, 2), head.getAttribute("aria-sort")];
+  const paper = () => getComputedStyle(document.body).backgroundColor + " " + solid.layout.font.color;
+  out.light = paper(); document.getElementById("theme").click(); await wait(500); out.dark = paper();
+  out.overflow = document.documentElement.scrollWidth - document.documentElement.clientWidth;
+  const inline = (name) => name.startsWith("data:") || name.startsWith("blob:");
+  out.fetched = performance.getEntriesByType("resource").map((e) => e.name).filter((n) => !inline(n));
+  out.printed = document.querySelectorAll("img.print[src^='data:image/png']").length;
+  const pre = document.createElement("pre"); pre.id = "probe"; pre.textContent = JSON.stringify(out);
+  document.body.append(pre);
+})();
+</script>"""
+
+
+@pytest.fixture(scope="module")
+def model():
+    return jetode.reconstruct(jetode.read(files("jetode") / "data" / "lorenz_x_15.csv"))
+
+
+@pytest.fixture(scope="module")
+def page(model):
+    return report(model, model.forecast(6.0), command="jetode reconstruct 'a <b>.csv' --seed 0")
+
+
+def test_one_file_without_network(page):
+    assert len(page.encode()) < 6e6
+    own = (
+        page[: page.index("<script>")] + page[page.rindex("<script>") :]
+    )  # plotly.js itself holds addresses it never uses
+    assert not re.search(r"(?:src|href)\s*=\s*[\"'](?!data:|#)", own) and "@import" not in own
+    assert "a &lt;b&gt;.csv" in page and "<b>.csv" not in own
+
+
+def test_the_verdict_comes_first_and_everything_is_there(page, model):
+    text = page[page.index("<main") : page.index("<noscript")]
+    assert text.index('id="verdict"') < text.index("<dl")
+    for name in ("record", "attractor", "residuals", "whiteness", "singular", "information", "neighbours", "spectrum"):
+        assert f'data-figure="{name}"' in page, name
+    for name in ("evidence", "coefficients", "equilibria", "settings"):
+        assert f'id="table-{name}"' in page, name
+    assert jetode.__version__ in page and "seed" in page and "<math" in page
+    said = sentence(model, outlook(model, model.forecast(6.0)))
+    assert said.startswith("Trusted for about") and "Lyapunov times" in said and next_steps(model) == ()
+
+
+def test_the_html_is_balanced_and_labelled(page):
+    class Checker(HTMLParser):
+        open: list[str] = []  # noqa: RUF012
+
+        def handle_starttag(self, tag, attributes):
+            given = dict(attributes)
+            assert tag != "img" or given.get("alt")
+            if tag == "div" and "data-figure" in given:
+                assert given["role"] == "img" and len(given["aria-label"]) > 40
+            if tag == "th":
+                assert given["scope"] in ("col", "row")
+            if tag not in ("meta", "link", "br", "img"):
+                self.open.append(tag)
+
+        def handle_endtag(self, tag):
+            assert self.open.pop() == tag
+
+    checker = Checker()
+    checker.feed(page)
+    assert checker.open == []
+    assert page.count("<h1") == 1 and 'lang="en"' in page and 'name="viewport"' in page
+
+
+def test_figures_are_plain_and_lean(model):
+    figures = all_figures(model, model.forecast(6.0), model.records)
+    text = json.dumps({n: f.plain() for n, f in figures.items()}, allow_nan=False)
+    assert len(text) < 1e6
+    roles = {t["role"] for f in figures.values() for t in f.traces}
+    style = (files("jetode") / "templates" / "report.css").read_text()
+    assert all(f"--{role}:" in style for role in roles - {"edge"})
+
+
+def test_a_model_of_the_papers_method_has_a_report():
+    record = jetode.systems["lorenz"].simulate(30.0).observe("x")
+    found = jetode.reconstruct(record, **DEGREES)
+    page = report(found, found.forecast(2.0))
+    assert 'data-figure="spectrum"' in page and "Valid prediction time" in page
+
+
+def test_a_cycle_has_no_lyapunov_time_and_a_plane():
+    values = np.sin(0.1 * np.arange(3000)) + np.sin(0.2 * np.arange(3000))
+    found = jetode.reconstruct(jetode.Series(values, 0.1), method="paper", order=2, **DEGREES)
+    cycle = replace(found, diagnostics={**found.diagnostics, "evidence": {"lyapunov": 1e-3, "lyapunov_error": 1e-4}})
+    assert np.isnan(lyapunov_exponent(cycle))
+    page = report(found, found.forecast(2.0))
+    assert 'class="plot solid"' not in page and 'data-figure="attractor"' in page
+
+
+def test_whiteness_knows_white_from_coloured():
+    noise = np.random.default_rng(0).standard_normal(4000)
+    assert whiteness(noise).p_value > 0.01
+    assert whiteness(noise[1:] + 0.3 * noise[:-1]).p_value < 1e-6
+    noise[100:300] = np.nan
+    test = whiteness(noise)
+    assert test.p_value > 0.01 and test.limit == pytest.approx(1.96 / np.sqrt(3800))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium (Debian: apt-get install chromium)")
+@pytest.mark.parametrize("width", [1280, 500])
+def test_in_a_browser(page, tmp_path, width):
+    path = tmp_path / "report.html"
+    path.write_text(page.replace("<head>", "<head>" + EARLY, 1).replace("</body>", LATE + "</body>"))
+    flags = [*FLAGS, f"--window-size={width},900", f"--user-data-dir={tmp_path / 'profile'}"]
+    for _ in range(6):  # a loaded machine may not draw a frame of the turning figure in the browser's time
+        shown = subprocess.run([CHROMIUM, *flags, path.as_uri()], capture_output=True, text=True, timeout=300)
+        found = json.loads(re.search(r'<pre id="probe">(.*?)</pre>', shown.stdout, re.S)[1].replace("&gt;", ">"))
+        if found["turned"][0] != found["turned"][1]:
+            break
+    assert found["errors"] == [] and found["ready"] == "yes" and found["fetched"] == []
+    for name, figure in found["figures"].items():
+        assert figure["drawn"] > 0 and figure["traces"] > 0, (name, figure)
+    before, after = found["turned"]
+    assert np.hypot(before["x"] - after["x"], before["y"] - after["y"]) > 0.01
+    assert found["ascending"] == [sorted(found["ascending"][0]), "ascending"]
+    assert found["descending"] == [found["ascending"][0][::-1], "descending"]
+    assert found["light"] != found["dark"] and found["overflow"] <= 0 and found["printed"] == 1
