@@ -15,24 +15,6 @@ from jetode.support.errors import InputError
 
 PERIOD = 40
 VALUES = np.sin(2 * np.pi * np.arange(2000) / PERIOD)
-ENDS = np.array([500, 777, 1200])
-
-
-def test_a_perfect_forecast_has_no_error_and_the_whole_horizon():
-    runs = np.stack([VALUES[e : e + 4 * PERIOD + 1] for e in ENDS])
-    scores = recording.score_runs(runs, VALUES, ENDS, PERIOD)
-    assert scores["vpt"] == 4.0 and scores["blown"] == 0.0
-    assert set(scores["error"].values()) == {0.0}
-
-
-def test_a_forecast_that_ends_counts_as_blown_up():
-    runs = np.stack([VALUES[e : e + 4 * PERIOD + 1] for e in ENDS])
-    runs[1, PERIOD:] = np.nan
-    runs[2, 3 * PERIOD] = 100.0
-    scores = recording.score_runs(runs, VALUES, ENDS, PERIOD)
-    assert scores["blown"] == pytest.approx(2 / 3)
-    runs[:, PERIOD:] = np.nan
-    assert recording.score_runs(runs, VALUES, ENDS, PERIOD)["error"]["2"] is None
 
 
 def test_oscillations_are_counted():

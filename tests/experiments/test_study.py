@@ -18,7 +18,6 @@ from jetode.cli.main import cli
 from jetode.experiments.peers import registry as peers
 from jetode.experiments.study import printed, vpt
 from jetode.experiments.study.cells import GAUSSIAN, Cell, exact, paper_row, realize
-from jetode.experiments.study.chunks import Chunk, ChunkStore, Task
 from jetode.experiments.study.joint_cells import Iterations, exact_regular, peer_row, same_terms
 from jetode.experiments.study.run import ITEMS, chosen
 from jetode.experiments.study.sections import Plan, Results
@@ -144,31 +143,6 @@ def test_an_earlier_run_is_not_overwritten_by_accident(undisturbed):
 def test_bad_options(tmp_path, options, says):
     result = CliRunner().invoke(cli, ["paper", "--out", str(tmp_path / "out"), *options])
     assert result.exit_code == 2 and says in result.stderr
-
-
-# -- chunks --------------------------------------------------------------------------------------------------
-
-
-def test_a_chunk_comes_back_bit_by_bit(tmp_path):
-    store = ChunkStore(tmp_path)
-    task = Task("paper", "a", 0, 2, 0, {"cell": {}})
-    values = [0.1, 1 / 3, 5e-324, 1.7976931348623157e308, -0.0]
-    assert store.load(task) is None
-    store.save(task, Chunk({"rows": values}, 1.0, 0.5))
-    found = store.load(task)
-    assert isinstance(found, Chunk)
-    assert np.array(found.result["rows"]).tobytes() == np.array(values).tobytes()
-    assert store.load(Task("paper", "a", 0, 2, 1, {"cell": {}})) == "foreign"
-
-
-@pytest.mark.parametrize("cut", [0, 1, 40, 200, -2])
-def test_a_torn_chunk_is_damaged(tmp_path, cut):
-    store = ChunkStore(tmp_path)
-    task = Task("paper", "a", 0, 2, 0, {})
-    store.save(task, Chunk({"rows": list(range(50))}, 1.0, 0.5))
-    text = store.path(task).read_bytes()
-    store.path(task).write_bytes(text[:cut])
-    assert store.load(task) == "damaged"
 
 
 # -- records and rows ------------------------------------------------------------------------------------------

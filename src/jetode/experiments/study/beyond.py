@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from jetode.catalogue.systems import systems
+from jetode.experiments.core.store import Task
 from jetode.experiments.study import plots
 from jetode.experiments.study.cells import FRACTIONS, GAUSSIAN, OTHER_KINDS, SYSTEMS, Cell
-from jetode.experiments.study.chunks import Task
 from jetode.experiments.study.sections import Drawing, Item, Plan, Results, Section, Table
 from jetode.experiments.study.statistics import joint_summary, sweep_summary
 

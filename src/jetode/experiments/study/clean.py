@@ -9,9 +9,9 @@ import numpy as np
 from jetode.catalogue.systems import systems
 from jetode.equations.closure import Closure, gauge_factor, relative_l2
 from jetode.equations.polynomials import graded_order, text
+from jetode.experiments.core.store import Task
 from jetode.experiments.study import plots
 from jetode.experiments.study.cells import GAUSSIAN, SYSTEMS, Cell, exact
-from jetode.experiments.study.chunks import Task
 from jetode.experiments.study.printed import CLOSURES, DEGREES, SETTINGS_DEGREE
 from jetode.experiments.study.sections import Drawing, Item, Plan, Results, Section, Table, number
 from jetode.experiments.study.statistics import best_row, joint_summary

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from jetode.catalogue.systems import systems
+from jetode.experiments.core.store import Task
 from jetode.experiments.study import plots, printed
 from jetode.experiments.study.cells import DT, SYSTEMS, TRANSIENT, Cell
-from jetode.experiments.study.chunks import Task
 from jetode.experiments.study.sections import Drawing, Item, Plan, Results, Section, Table
 from jetode.integration import forecast as forecasting
 from jetode.integration import valid_prediction_time as score
@@ -37,7 +37,7 @@ YES = {True: "yes", False: "no"}
 
 
 def _per_system(kind: str, plan: Plan) -> list[Task]:
-    return [Task(kind, system, 0, 1, plan.seed, {}) for system in SYSTEMS]
+    return [plan.system(kind, system) for system in SYSTEMS]
 
 
 # -- methods -------------------------------------------------------------------------------------------------

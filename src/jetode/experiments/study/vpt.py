@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from jetode.catalogue.systems import systems
+from jetode.experiments.core.store import Task
 from jetode.experiments.study import plots
 from jetode.experiments.study.cells import FRACTIONS, GAUSSIAN, SYSTEMS, Cell
-from jetode.experiments.study.chunks import Task
 from jetode.experiments.study.printed import SETTINGS_DEGREE, VPT
 from jetode.experiments.study.sections import READINGS, Drawing, Item, Plan, Results, Section, Table, number
 from jetode.experiments.study.statistics import best_row, joint_summary, sweep_summary
