@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from jetode.cli.benchmark import benchmark, recording_text
+from jetode.cli.main import cli
 from jetode.experiments import recording
 from jetode.experiments.peers import registry as peers
 from jetode.records.series import Series
@@ -38,9 +39,10 @@ def test_a_recording_that_is_too_short_is_refused():
         recording.measure_recording(Series(VALUES[:400], 0.1), [])
 
 
-def test_an_absent_recording_is_skipped(tmp_path):
-    done = CliRunner().invoke(benchmark, ["nickel", "--file", str(tmp_path / "none.csv")])
-    assert done.exit_code == 0 and done.output.startswith("Skipped")
+def test_the_recording_must_be_named_and_there(tmp_path):
+    assert CliRunner().invoke(benchmark, ["nickel"]).exit_code == 2
+    done = CliRunner().invoke(cli, ["benchmark", "nickel", str(tmp_path / "none.csv")])
+    assert done.exit_code == 2 and "none.csv" in done.stderr and done.stderr.count("\n") == 1
 
 
 def test_the_table_is_ordered_by_valid_prediction_time():

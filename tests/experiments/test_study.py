@@ -22,6 +22,7 @@ from jetode.experiments.study.joint_cells import Iterations, exact_regular, peer
 from jetode.experiments.study.run import ITEMS, chosen
 from jetode.experiments.study.sections import Plan, Results
 from jetode.experiments.study.statistics import rank_correlation, sweep_summary
+from jetode.integration import forecast as forecasting
 from jetode.reconstruction.reconstruct import reconstruct
 from jetode.support.errors import InputError
 
@@ -294,3 +295,22 @@ def test_quick_makes_every_table_and_figure(tmp_path):
     figures = {path.stem for path in (tmp_path / "quick" / "figures").glob("*.png")}
     assert figures == {path.stem for path in (tmp_path / "quick" / "figures").glob("*.pdf")}
     assert figures == FIGURES
+
+
+def delays(values: tuple[int, int]) -> Results:
+    tasks = [Plan().system("delays", system) for system in ("lorenz", "rossler")]
+    return Results(tasks, {t.key: Chunk({"delay": v}, 0.0, 0.0) for t, v in zip(tasks, values, strict=True)})
+
+
+def test_settings_are_compared_not_claimed(monkeypatch):
+    section = ITEMS["settings"].build(Plan(), delays((16, 84)))
+    assert section.agrees is True and len(section.data["rows"]) == len(printed.SETTINGS)
+    assert section.sentence.startswith(f"Agrees: {len(printed.SETTINGS) - 5} of {len(printed.SETTINGS)}")
+    other = ITEMS["settings"].build(Plan(), delays((17, 84)))
+    assert other.agrees is False and "FNN delay" in other.sentence
+    monkeypatch.setattr(forecasting, "BACKENDS", ("euler",))
+    assert ITEMS["settings"].build(Plan(), delays((16, 84))).agrees is False
+
+
+def test_a_drawing_claims_no_agreement():
+    assert ITEMS["pipeline"].build(Plan(), Results([], {})).agrees is None

@@ -86,28 +86,19 @@ def panel(
 
 
 @benchmark.command()
-@click.option(
-    "--file",
-    "path",
-    type=click.Path(path_type=Path),
-    default=Path("../shared/data/ni_electrodissolution_raw.csv"),
-    show_default=True,
-    help="The recording, one number per line.",
-)
+@click.argument("path", type=click.Path(path_type=Path))
 @click.option("--rate", type=float, default=200.0, show_default=True, help="Samples per second.")
 @click.option("--starts", type=click.IntRange(1), default=50, show_default=True)
 @click.option("--peers/--no-peers", default=True, show_default=True)
 @click.option("--out", type=click.Path(path_type=Path), help="JSON file to write.")
 def nickel(path: Path, rate: float, starts: int, peers: bool, out: Path | None) -> int:
-    """A real recording: identified on its first half, forecast ahead from many starts in the second.
+    """A real recording, one number per line: identified on its first half, forecast ahead from many starts in the
+    second.
 
     \b
     Example:
-      jetode benchmark nickel --file ../shared/data/ni_electrodissolution_raw.csv --starts 50
+      jetode benchmark nickel ni_electrodissolution_raw.csv --starts 50
     """
-    if not path.exists():
-        click.echo(f"Skipped: the recording {str(path)!r} is not there.")
-        return 0
     from jetode.experiments.peers.registry import available
     from jetode.experiments.recording import measure_recording
     from jetode.records.reading import read

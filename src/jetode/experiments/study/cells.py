@@ -29,6 +29,7 @@ from jetode.support.arrays import FloatArray, IntArray
 
 DT = 0.01
 TRANSIENT = 50.0
+INITIAL = (1.0, 0.0, 0.0)
 LONGEST_TRANSIENT = 250.0  # at 0 % noise: uniform between the two, from a state near (1, 0, 0)
 SYSTEMS = ("lorenz", "rossler")
 FRACTIONS = (0.0, 0.15, 0.30)
@@ -120,7 +121,7 @@ def generator(cell: Cell, seed: int, index: int, stream: int = 0) -> np.random.G
 
 @lru_cache(maxsize=8)
 def _paper_trajectory(system: str, duration: float) -> Trajectory:
-    return systems[system].simulate(duration, DT, TRANSIENT, (1.0, 0.0, 0.0))
+    return systems[system].simulate(duration, DT, TRANSIENT, INITIAL)
 
 
 def trajectory(cell: Cell, rng: np.random.Generator, paper: bool) -> Trajectory:

@@ -255,8 +255,9 @@ def _overlays(plan: Plan, results: Results) -> Section:
     sentence = (
         "Agrees: the marked VPT reach those of the paper's panels."
         if agrees
-        else f"Differs where the sweep's best does ({'; '.join(shortfalls)}); the shape is the paper's: clean "
-        "forecasts follow for many oscillations, noisy ones for one or two before the mislocated pole throws them off."
+        else f"Differs where the sweep's best does ({'; '.join(shortfalls)}); "
+        f"{sum(run['stop'] != 'COMPLETED' for run in runs.values())} of the {len(runs)} forecasts shown stop early, "
+        f"{sum(run['stop'] == 'POLE' for run in runs.values())} of them at a pole."
     )
     return Section(
         "overlays",
