@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from jetode.cli.main import cli
+from jetode.experiments.core.store import Chunk
 from jetode.experiments.peers import registry as peers
 from jetode.experiments.study import printed, vpt
 from jetode.experiments.study.cells import GAUSSIAN, Cell, exact, paper_row, realize

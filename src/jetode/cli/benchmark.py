@@ -126,3 +126,40 @@ def recording_text(result: dict[str, Any]) -> str:
     lines.append(("Trusted: " if result["trusted"] else "Not trusted: ") + result["reason"])
     lines.append(result["conclusion"])
     return "\n".join(lines)
+
+
+@benchmark.command()
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--only", help="Recordings, by commas (default: all).")
+@click.option("--methods", help="Methods, by commas: jetode, kernel-ridge, … (default: all that are installed).")
+@click.option(
+    "--starts", type=click.IntRange(min=1), default=24, show_default=True, help="Starts per system, at least."
+)
+@click.option("--dt", type=float, help="Sampling interval, where the files do not tell it.")
+@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes.")
+@click.option("--out", type=click.Path(path_type=Path), default=Path("recordings-out"), show_default=True)
+def recordings(
+    folder: Path, only: str | None, methods: str | None, starts: int, dt: float | None, jobs: int, out: Path
+) -> int:
+    """Every CSV file of a folder: jetode, its peers and baselines into what nobody has seen.
+
+    name_1.csv, name_2.csv … are records of one system.  The first three quarters of each record are known; forecasts
+    start in the rest, each from the samples up to it.  A second run goes on with what is finished.
+
+    \b
+    Example:
+      jetode benchmark recordings DIR --out recordings-out
+    """
+    from jetode.cli.common import command_line, positive
+    from jetode.experiments.recordings import bench
+
+    names = tuple(only.split(",")) if only else ()
+    chosen = tuple(methods.split(",")) if methods else ()
+    plan = bench.Plan(folder, names, chosen, starts, None if dt is None else positive("dt", dt))
+    results = []
+    for result in bench.measure(plan, out, jobs, lambda text: click.echo(text, err=True)):
+        click.echo(bench.text(result))
+        results.append(result)
+        bench.write(results, out, command_line().replace("jetode ", "jetode benchmark ", 1))
+    click.echo(f"Written: {out / 'index.html'}, results.json, results.csv.")
+    return 0
