@@ -1,4 +1,4 @@
-"""The command line: five commands and a demo, one sentence per error, exit codes 0, 2 and 3.
+"""The command line: every command, one sentence per error, exit codes 0, 2 and 3.
 
 0 a trusted model (or a command that has none to judge); 2 bad usage or input; 3 the record was read but no
 trustworthy model was found; 130 stopped by Ctrl-C.  Every file appears whole or not at all.
