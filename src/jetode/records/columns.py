@@ -8,6 +8,7 @@ column serves the columns of its own group.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,10 +19,18 @@ from numpy.typing import NDArray
 from jetode.records.dates import past_midnight
 from jetode.records.resample import resampled
 from jetode.records.series import Series, uniform_step
-from jetode.records.table import Reading, Table
+from jetode.records.table import Column, Reading, Table
 from jetode.records.units import is_date_name, is_time_name, split_unit, time_unit_of
 from jetode.support.arrays import FloatArray
 from jetode.support.errors import InputError
+
+# What makes a column the time, the strongest reason first.
+CLOCK_TESTS: tuple[Callable[[Column], bool], ...] = (
+    lambda column: is_time_name(column.header or column.name) and column.kind != "other",
+    lambda column: column.kind == "time of day",
+    lambda column: column.kind == "date",
+    lambda column: is_date_name(column.header or column.name) and column.kind != "other",
+)
 
 
 @dataclass(frozen=True)
@@ -133,14 +142,7 @@ def _named_clock(table: Table, value: int | None, group: str | None) -> int | No
     others = [i for i in range(len(table.columns)) if i != value]
     own = [i for i in others if group is None or table.columns[i].group == group]
     own += [i for i in others if group and not table.columns[i].group]
-    header = [table.columns[i].header or table.columns[i].name for i in range(len(table.columns))]
-    tests = (
-        lambda i: is_time_name(header[i]) and table.columns[i].kind != "other",
-        lambda i: table.columns[i].kind == "time of day",
-        lambda i: table.columns[i].kind == "date",
-        lambda i: is_date_name(header[i]) and table.columns[i].kind != "other",
-    )
-    return next((i for test in tests for i in own if test(i)), None)
+    return next((i for test in CLOCK_TESTS for i in own if test(table.columns[i])), None)
 
 
 def _day(table: Table, clock: int) -> int | None:

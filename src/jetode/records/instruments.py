@@ -57,12 +57,11 @@ def stated(preamble: Iterable[Sequence[str]]) -> Stated:
         return next((value for key, value in values.items() if key in keys), "")
 
     unit = unit_symbol(first(UNIT_KEYS).rpartition(":")[2])
-    time_unit = unit_symbol(first(TIME_UNIT_KEYS))
+    time_unit = unit_symbol(first(TIME_UNIT_KEYS)) or ""
     step = seconds(first(STEP_KEYS)) or _period(first(RATE_KEYS))
     t0 = seconds(first(T0_KEYS))
     usable = step is not None and step > 0
-    in_time = time_unit if time_unit in SECONDS else "s"
-    return Stated(step if usable else None, t0 or 0.0, unit or "", in_time)
+    return Stated(step if usable else None, t0 or 0.0, unit or "", time_unit if time_unit in SECONDS else "s")
 
 
 def seconds(text: str) -> float | None:

@@ -50,7 +50,7 @@ class Column:
     step: float | None = None  # sampling interval where the file states it
     t0: float = 0.0  # time of the first sample where the file states it
     time_unit: str = ""  # of step and t0
-    start: np.datetime64 | None = None  # absolute time of the first sample where the file states it
+    start: np.datetime64 | None = None  # absolute time of t = 0 where the file states it
 
     @classmethod
     def titled(cls, header: str, **fields: Any) -> Column:

@@ -74,6 +74,8 @@ class TextTable(Table):
         if all(self.columns[i].kind == "number" for i in indices):
             try:
                 return self._read_fast(indices)
+            except InputError:
+                raise
             except ValueError:  # also what loadtxt raises on bytes that do not decode
                 pass
         return self._read_carefully(indices)
@@ -171,7 +173,7 @@ class Guarded(io.RawIOBase):
     """The content of a gzip file, ended with a sentence where it is damaged or unpacks without end."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._file = path, gzip.open(path)
+        self._path, self._file = path, gzip.GzipFile(path)
         self._left = max(UNPACKED_BYTES, UNPACKED_TIMES * path.stat().st_size)
 
     def readable(self) -> bool:
@@ -197,16 +199,12 @@ class Guarded(io.RawIOBase):
 
 def opened_bytes(path: Path) -> IO[bytes]:
     """The bytes of a file, unpacked where it is gzipped."""
-    raw = open(path, "rb")
-    zipped = raw.read(2) == GZIP
-    raw.seek(0)
-    if not zipped:
-        return raw
-    raw.seek(-4, io.SEEK_END)
-    declared = int.from_bytes(raw.read(4), "little")  # size of the content, as gzip's last four bytes state it
-    raw.close()
-    refuse_bomb(path, declared)
-    return cast("IO[bytes]", io.BufferedReader(Guarded(path)))
+    with open(path, "rb") as raw:
+        zipped = raw.read(2) == GZIP
+        if zipped:
+            raw.seek(max(0, path.stat().st_size - 4))
+            refuse_bomb(path, int.from_bytes(raw.read(4), "little"))  # where gzip states the size of the content
+    return cast("IO[bytes]", io.BufferedReader(Guarded(path))) if zipped else open(path, "rb")
 
 
 def opened(path: Path, encoding: str) -> IO[str]:
@@ -218,6 +216,8 @@ def open_text(path: Path, reading: Reading | None = None) -> TextTable:
     """Find out how ``path`` is written."""
     with opened_bytes(path) as file:
         head = file.read(SNIFFED_BYTES)
+        while isinstance(file, io.BufferedReader) and isinstance(file.raw, Guarded) and file.read(SNIFFED_BYTES):
+            pass  # a first pass that keeps nothing: what unpacks without end is refused before a row is parsed
     skip_rows = (reading.skip_rows if reading else None) or 0
     return TextTable(path, find_layout(path.name, lambda encoding: opened(path, encoding), head, skip_rows))
 
