@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from jetode.records.reading import is_time_name, read, split_unit, time_unit_of
+from jetode.records.reading import read
 from jetode.records.series import require_complete
+from jetode.records.units import is_time_name, split_unit, time_unit_of
 from jetode.support.errors import InputError
 
 T = 0.5 + 0.25 * np.arange(40)

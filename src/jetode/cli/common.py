@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Callable
+from dataclasses import fields
+from functools import wraps
 from typing import Any
 
 import click
 
+from jetode.records.table import Reading
 from jetode.support.errors import InputError
 
 OK, BAD_INPUT, NOT_TRUSTED, INTERRUPTED = 0, 2, 3, 130
@@ -17,15 +20,26 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 quiet_option = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 
 
-def column_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """How to read a record."""
-    for decorate in (
-        click.option("--dt", type=float, help="Sampling interval, where there is no time column."),
-        click.option("--time", help="Time column, by name or number (default: t or time)."),
-        click.option("--column", help="Column of the record, by name or number from 1."),
-    ):
-        command = decorate(command)
-    return command
+READING = (
+    click.option("--column", help="Column of the record, by name or number from 1."),
+    click.option("--time", help="Time column, by name or number (default: t or time)."),
+    click.option("--dt", type=float, help="Sampling interval, where there is no time column."),
+    click.option("--resample", type=float, metavar="DT", help="Resample unequal times to steps of DT (never unasked)."),
+    click.option("--skip-rows", type=int, metavar="N", help="Lines before the table, where they are not found."),
+)
+
+
+def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """How to read a record, the same for every command; the command gets one ``reading``."""
+
+    @wraps(command)
+    def with_reading(*args: Any, **options: Any) -> Any:
+        reading = Reading(**{field.name: options.pop(field.name) for field in fields(Reading) if field.name in options})
+        return command(*args, reading=reading, **options)
+
+    for decorate in reversed(READING):
+        with_reading = decorate(with_reading)
+    return with_reading
 
 
 def positive(name: str, value: float) -> float:

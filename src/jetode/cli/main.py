@@ -10,7 +10,7 @@ import io
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -20,13 +20,14 @@ import click
 import numpy as np
 
 from jetode.cli.benchmark import benchmark
-from jetode.cli.common import BAD_INPUT, INTERRUPTED, OK, column_options, command_line, json_option, positive
+from jetode.cli.common import BAD_INPUT, INTERRUPTED, OK, command_line, json_option, positive, reading_options
 from jetode.cli.paper import paper
 from jetode.cli.reconstruct import demo, export, reconstruct
 from jetode.cli.terminal import one_json, working
-from jetode.records.reading import read
+from jetode.records.formats import open_table
+from jetode.records.reading import read_with
 from jetode.records.series import uniform_step
-from jetode.records.textfile import open_table
+from jetode.records.table import Reading
 from jetode.signal.noise import NOISE_KINDS
 from jetode.support.arrays import FloatArray
 from jetode.support.errors import InputError
@@ -60,11 +61,6 @@ def _fail(sentence: str) -> int:
     return BAD_INPUT
 
 
-def record_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """FILE and how to read it."""
-    return click.argument("file", type=click.Path(path_type=Path))(column_options(command))
-
-
 @click.group(cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="jetode")
 @click.pass_context
@@ -91,16 +87,15 @@ for command in (reconstruct, demo, export, paper):
 
 
 @cli.command()
-@record_options
+@click.argument("file", type=click.Path(path_type=Path))
+@reading_options
 @json_option
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the surrogate data.")
 @click.option("--pole", is_flag=True, help="Look for the pole of the closure too (some seconds).")
 @click.option("--figure", type=click.Path(path_type=Path), help="With --pole: PNG, SVG or PDF of the scan.")
 def diagnose(
     file: Path,
-    column: str | None,
-    time: str | None,
-    dt: float | None,
+    reading: Reading,
     as_json: bool,
     seed: int,
     pole: bool,
@@ -115,7 +110,7 @@ def diagnose(
     """
     if figure is not None and (not pole or figure.suffix not in FIGURES):
         raise InputError(f"The '--figure' option needs --pole and a file that ends in {', '.join(FIGURES)}.")
-    record = read(file, column, time, dt)
+    record = read_with(file, reading)
     from jetode.signal.diagnose import diagnose as examine
 
     scan = None
@@ -140,18 +135,14 @@ def diagnose(
 @click.option("--horizon", type=float, required=True, help="How far ahead, in the record's time unit.")
 @click.option("--start", type=int, help="Start at this sample of --record (default: the end of the record).")
 @click.option("--record", type=click.Path(path_type=Path), help="The record, needed with --start.")
-@click.option("--column", help="Column of the record, by name or number from 1.")
-@click.option("--time", help="Time column of the record.")
-@click.option("--dt", type=float, help="Sampling interval of the record.")
+@reading_options
 @click.option("--out", type=click.Path(path_type=Path), help="CSV file to write (default: standard output).")
 def forecast(
     model: Path,
     horizon: float,
     start: int | None,
     record: Path | None,
-    column: str | None,
-    time: str | None,
-    dt: float | None,
+    reading: Reading,
     out: Path | None,
 ) -> int:
     """Forecast with a saved MODEL; writes CSV with the columns t,value.
@@ -163,7 +154,7 @@ def forecast(
     positive("horizon", horizon)
     if start is not None and record is None:
         raise InputError("The '--start' option needs the record again: give it with '--record FILE'.")
-    series = None if record is None else read(record, column, time, dt)
+    series = None if record is None else read_with(record, reading)
     from jetode.reconstruction.model import load
 
     loaded = load(model)
@@ -179,9 +170,7 @@ def forecast(
 @cli.command()
 @click.argument("forecast", type=click.Path(path_type=Path))
 @click.argument("truth", type=click.Path(path_type=Path))
-@click.option("--column", help="Column of the truth, by name or number from 1.")
-@click.option("--time", help="Time column of the truth.")
-@click.option("--dt", type=float, help="Sampling interval of the truth, where it has no time column.")
+@reading_options
 @click.option("--threshold", type=float, default=0.2, show_default=True, help="In units of the truth's std.")
 @click.option("--run", type=int, default=20, show_default=True, help="Samples in a row above the threshold.")
 @click.option("--lyapunov", type=float, help="Largest Lyapunov exponent, to count in Lyapunov times.")
@@ -189,9 +178,7 @@ def forecast(
 def score(
     forecast: Path,
     truth: Path,
-    column: str | None,
-    time: str | None,
-    dt: float | None,
+    reading: Reading,
     threshold: float,
     run: int,
     lyapunov: float | None,
@@ -203,7 +190,7 @@ def score(
     Example:
       jetode score ahead.csv continuation.csv --lyapunov 0.906
     """
-    measured = read(truth, column, time, dt)
+    measured = read_with(truth, reading)
     predicted = _read_forecast(forecast, measured.dt)
     if lyapunov is not None:
         positive("lyapunov", lyapunov)
@@ -301,9 +288,9 @@ def _read_forecast(path: Path, dt: float) -> FloatArray:
         table = open_table(path)
     except OSError as error:
         raise InputError(f"The forecast {str(path)!r} cannot be read: {error.strerror}.") from None
-    if table.names[:2] != ("t", "value"):
+    if tuple(column.name for column in table.columns[:2]) != ("t", "value"):
         raise InputError(f"{path.name} is not a forecast; it must have the columns t,value.")
-    t, values = table.read([0, 1]).T
+    t, values = table.read([0, 1])
     if t.size > 1 and abs(uniform_step(t, table.place) - dt) > 1e-6 * dt:
         raise InputError(f"The forecast has steps of {t[1] - t[0]:g} and the truth of {dt:g}; make them equal.")
     return values

@@ -18,15 +18,16 @@ from jetode.cli.common import (
     INTERRUPTED,
     NOT_TRUSTED,
     OK,
-    column_options,
     command_line,
     json_option,
     positive,
     quiet_option,
+    reading_options,
 )
 from jetode.cli.terminal import one_json, summary, working
-from jetode.records.reading import read
+from jetode.records.reading import read, read_with
 from jetode.records.series import Series
+from jetode.records.table import Reading
 from jetode.support.errors import InputError
 from jetode.support.files import make_directory, write_text
 
@@ -44,8 +45,7 @@ STOPPABLE = ("eliminating", "polishing", "checking")
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
-@column_options
-@click.option("--resample", type=float, metavar="DT", help="Resample unequal times to steps of DT (never unasked).")
+@reading_options
 @click.option("--method", help="joint, or paper for the paper's workflow (default: joint, paper if a degree is given).")
 @click.option("--order", type=int, help="Number of coordinates (default: found; 3 for the paper's method).")
 @click.option("--sigma", type=float, help="Std of the measurement noise, where it is known (default: estimated).")
@@ -61,10 +61,7 @@ STOPPABLE = ("eliminating", "polishing", "checking")
 @quiet_option
 def reconstruct(
     files: tuple[Path, ...],
-    column: str | None,
-    time: str | None,
-    dt: float | None,
-    resample: float | None,
+    reading: Reading,
     horizon: float | None,
     out: Path | None,
     as_json: bool,
@@ -83,9 +80,7 @@ def reconstruct(
 
     Exits with 0 when the model can be trusted, 3 when it cannot (the numbers are still written).
     """
-    if resample is not None:
-        positive("resample", resample)
-    records = [read(file, column, time, dt, resample=resample) for file in files]
+    records = [read_with(file, reading) for file in files]
     given = {name: value for name, value in options.items() if value is not None}
     return run(records, given, horizon, out, as_json, quiet, command_line("seed", leave_out=("as_json", "quiet")))
 

@@ -13,7 +13,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from jetode.records.units import SECONDS
 from jetode.support import markup
 from jetode.support.arrays import FloatArray
 from jetode.support.errors import InputError
@@ -38,6 +40,7 @@ class Series:
     name: str = ""
     unit: str = ""
     time_unit: str = ""
+    start: np.datetime64 | None = None  # absolute time of t = 0, in UTC where the record stated its zone
     locate: Callable[[int], str] | None = field(default=None, repr=False)  # where a sample stands in its file
 
     def __post_init__(self) -> None:
@@ -46,6 +49,7 @@ class Series:
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "dt", _positive_number("dt", self.dt))
         object.__setattr__(self, "t0", _finite_number("t0", self.t0))
+        object.__setattr__(self, "start", _checked_start(self.start))
 
     def __len__(self) -> int:
         return self.values.size
@@ -57,6 +61,14 @@ class Series:
     @property
     def times(self) -> FloatArray:
         return self.t0 + self.dt * np.arange(self.n, dtype=np.float64)
+
+    @property
+    def timestamps(self) -> NDArray[np.datetime64] | None:
+        """Absolute times of the samples, where the record has a start and its unit of time is known."""
+        seconds = SECONDS.get(self.time_unit)
+        if self.start is None or seconds is None:
+            return None
+        return self.start + np.round(self.times * (seconds * 1e9)).astype("timedelta64[ns]")
 
     @property
     def duration(self) -> float:
@@ -109,7 +121,9 @@ class Series:
                 raise InputError("The pandas index must not hold missing times.")
             stamps = index.to_timestamp() if isinstance(index, pd.PeriodIndex) else index
             times = np.asarray((stamps - stamps[0]).total_seconds(), dtype=np.float64)
-            return cls(values, uniform_step(times), name=name, unit=unit, time_unit=time_unit or "s")
+            start = None if isinstance(index, pd.TimedeltaIndex) else stamps[0].to_datetime64()
+            first = stamps[0].total_seconds() if isinstance(index, pd.TimedeltaIndex) else 0.0
+            return cls(values, uniform_step(times), first, name, unit, time_unit or "s", start)
         try:
             times = index.to_numpy(dtype=np.float64)
         except (TypeError, ValueError):
@@ -118,10 +132,11 @@ class Series:
         return cls(values, step, t0=float(times[0]), name=name, unit=unit, time_unit=time_unit)
 
     def to_pandas(self) -> pd.Series[float]:
-        """A pandas Series with the times as its index."""
+        """A pandas Series with the times as its index, absolute where the record has a start."""
         import pandas as pd
 
-        return pd.Series(self.values, index=pd.Index(self.times, name="t"), name=self.name or None)
+        times = self.times if self.timestamps is None else self.timestamps
+        return pd.Series(self.values, index=pd.Index(times, name="t"), name=self.name or None)
 
     def _repr_html_(self) -> str:
         gaps = int(np.isnan(self.values).sum())
@@ -229,6 +244,23 @@ def _checked_values(values: Any) -> FloatArray:
             "Choose another column."
         )
     return array
+
+
+def _checked_start(start: Any) -> np.datetime64 | None:
+    """A datetime, a pandas Timestamp or NumPy's own."""
+    if start is None:
+        return None
+    try:
+        moment = np.datetime64(start)
+    except ValueError:
+        moment = np.datetime64("NaT")
+    if np.isnat(moment):
+        raise InputError(f"The 'start' of a Series must be a date with its time. Got {start!r} instead.")
+    return (
+        moment.astype("datetime64[us]")
+        if np.datetime_data(moment)[0] in ("Y", "M", "W", "D", "h", "m", "s", "ms")
+        else moment
+    )
 
 
 def _finite_number(name: str, value: Any) -> float:

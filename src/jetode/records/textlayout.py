@@ -1,0 +1,404 @@
+"""How a text file is laid out: preamble, header, units, delimiter, decimal comma, found from its first lines.
+
+The body begins at the first line of numbers that is followed by more of them.  The line above it is the header; above a
+row of units (``second,Volt``) it is the line before.  Whatever stands further up is the preamble, in which
+:mod:`.instruments` looks for what oscilloscopes and loggers state there.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import IO
+
+import numpy as np
+
+from jetode.records.dates import is_date, is_time_of_day
+from jetode.records.instruments import Stated, counts_samples, header_without_sampling, stated
+from jetode.records.table import Column, Kind
+from jetode.records.units import SECONDS, is_time_name, unit_symbol
+from jetode.support.errors import InputError
+
+SNIFFED_BYTES = 1 << 16
+SNIFFED_LINES = 200  # preambles of instruments have up to some tens of lines
+RUN = 3  # lines of numbers in a row that make a body
+MISSING = frozenset({"", "nan", "na", "n/a", "null", "none", "-", "?"})
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?|[+-]?∞", re.IGNORECASE)
+DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
+HEADER_WORD = re.compile(r"\S+(?:\s*[\[(][^\])]*[\])])?")
+DATE_WORD = re.compile(r"\d+([-/.:T]\d+|-[A-Za-z]{3}-\d+)+(Z|[+-]\d\d:?\d\d)?|[AP]M|UTC", re.IGNORECASE)
+COMMENT = re.compile(r"(^|\s)#(\s|$).*|^#.*")
+SEPARATOR_LINE = re.compile(r"\s*\"?sep=(.)\"?\s*", re.IGNORECASE)
+
+Line = tuple[int, str]  # 1-based number, content
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Everything needed to read the rows; ``positions`` are the fields of a row that are columns."""
+
+    encoding: str
+    delimiter: str | None  # None: any white space
+    decimal_comma: bool
+    columns: tuple[Column, ...]
+    positions: tuple[int, ...]
+    width: int  # fields of a row
+    first_line: int  # 1-based line of the first row of data
+
+    @property
+    def plain(self) -> bool:
+        """Every field is a column of numbers."""
+        return len(self.positions) == self.width
+
+
+@dataclass(frozen=True)
+class Head:
+    """The first lines of a file: those before its body and those of its body."""
+
+    source: str
+    above: tuple[Line, ...]
+    body: tuple[Line, ...]
+    comment: str
+    separator: str | None
+    said: Stated | None = None  # by cells of the header
+    left: int = 0  # fields at the left of the data that are none
+
+
+def find_layout(source: str, opened: Callable[[str], IO[str]], head: bytes, skip_rows: int) -> Layout:
+    """The layout of the file whose first bytes are ``head``; ``opened(encoding)`` opens it as text."""
+    encoding = find_encoding(source, head)
+    with opened(encoding) as file:
+        lines, comment, separator = _first_lines(file, skip_rows)
+    if not lines:
+        raise InputError(f"{source} holds no data; it must have one row per sample.")
+    first = _body_start(source, lines)
+    found = Head(source, tuple(lines[:first]), tuple(lines[first:]), comment, separator)
+    delimiter, decimal_comma = _dialect(found)
+    found = _without_sampling(_with_earlier_rows(found, delimiter), delimiter)
+    positions, width = _positions(found, delimiter)
+    columns = _columns(found, delimiter, decimal_comma, positions, width)
+    keep = [i for i, column in enumerate(columns) if column is not None]
+    return Layout(
+        encoding,
+        delimiter,
+        decimal_comma,
+        tuple(column for column in columns if column is not None),
+        tuple(positions[i] for i in keep),
+        width,
+        found.body[0][0],
+    )
+
+
+# -- lines ---------------------------------------------------------------------------------------------------------
+
+
+def find_encoding(source: str, head: bytes) -> str:
+    """UTF-16 by its mark, UTF-8 where the bytes are that, else Latin-1."""
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    if b"\0" in head:
+        seen = " ".join(f"{byte:02x}" for byte in head[:8])
+        raise InputError(
+            f"{source} is not a text file (its first bytes are {seen}); give CSV or TSV, or give the file the ending "
+            "of its format."
+        )
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "utf-8-sig"
+
+
+def split(text: str, delimiter: str | None) -> list[str]:
+    """The fields of a line without quotes and white space."""
+    return [field.strip().strip('"').strip() for field in text.split(delimiter)]
+
+
+def content_of(text: str) -> str:
+    """A line without its comment; tabs at its ends are empty cells, other white space is nothing."""
+    if "#" in text:
+        before = text.split("#", 1)[0]
+        text = before if looks_numeric(before) else COMMENT.sub("", text)
+    content = text.strip(" \r\n\ufeff")
+    return content if content.strip() else ""
+
+
+def looks_numeric(text: str) -> bool:
+    """Whether a line holds nothing but numbers, dates and missing values, whatever its delimiter."""
+    words = [word for word in re.split(r"[\s,;]+", text.replace('"', "")) if word]
+    return bool(words) and all(
+        NUMBER.fullmatch(w) or w.lower() in MISSING or DATE_WORD.fullmatch(w) or is_date(w) for w in words
+    )
+
+
+def _first_lines(file: IO[str], skip_rows: int) -> tuple[list[Line], str, str | None]:
+    """(lines with content, last comment before them, the delimiter of a ``sep=`` line)."""
+    comment, separator = "", None
+    lines: list[Line] = []
+    for number, text in enumerate(file, start=1):
+        if number <= skip_rows:
+            continue
+        marked = SEPARATOR_LINE.fullmatch(text.strip("\ufeff\r\n")) if not lines else None
+        if marked:
+            separator = marked[1]
+            continue
+        content = content_of(text)
+        if content:
+            lines.append((number, content))
+            if len(lines) == SNIFFED_LINES:
+                break
+        elif not lines and text.lstrip().startswith("#"):
+            comment = text.lstrip()[1:].strip()
+    return lines, comment, separator
+
+
+def _body_start(source: str, lines: list[Line]) -> int:
+    """Index of the first line of the first run of numbers."""
+    numeric = [looks_numeric(text) for _, text in lines]
+    for i in range(len(lines)):
+        if all(numeric[i : i + RUN]):
+            return i
+    if len(lines) == 1:
+        raise InputError(f"{source} holds a header but no rows of data.")
+    raise InputError(_not_understood(source, lines))
+
+
+def _not_understood(source: str, lines: list[Line]) -> str:
+    """What was seen, and which option would help."""
+    seen = ", ".join(f"line {number} {shown(text)}" for number, text in lines[:3])
+    word = next((w for _, text in lines[1:] for w in re.split(r"[\s,;]+", text) if w and not looks_numeric(w)), "")
+    more = ""
+    if len(lines) == SNIFFED_LINES:
+        more = "; if a longer preamble comes first, skip it with 'skip_rows' (--skip-rows)"
+    return (
+        f"{source} has no rows of numbers in its first {lines[-1][0]} lines ({seen}; {shown(word)} is not a number); "
+        f"give a table with one row per sample and one delimiter{more}."
+    )
+
+
+# -- delimiter and columns -----------------------------------------------------------------------------------------
+
+
+def _dialect(head: Head) -> tuple[str | None, bool]:
+    """Delimiter and whether the decimal sign is a comma."""
+    body = [text for _, text in head.body if looks_numeric(text)]
+    if head.separator:
+        cells = [cell for line in body for cell in split(line, head.separator)]
+        return head.separator, head.separator != "," and any(DECIMAL_COMMA.fullmatch(cell) for cell in cells)
+    first = head.above[-1][1] if head.above else body[0]
+    return _delimiter(first, body if head.above else body[1:] or body)
+
+
+def _delimiter(first: str, body: list[str]) -> tuple[str | None, bool]:
+    for delimiter in ("\t", ";"):
+        if all(delimiter in line for line in body):
+            cells = [cell for line in body for cell in split(line, delimiter)]
+            return delimiter, any(DECIMAL_COMMA.fullmatch(cell) for cell in cells)
+    if not any("," in line for line in body):
+        return (("," if "," in first else None), False)
+    words = [word for line in body for word in line.split()]
+    if all(DECIMAL_COMMA.fullmatch(word) or NUMBER.fullmatch(word) for word in words):
+        alone = all(len(line.split()) == 1 for line in body)
+        if not alone:
+            return None, True
+        whole = [int(w.partition(",")[0]) for w in words if re.fullmatch(r"[+-]?\d{1,15},.*", w)]
+        counts = len(whole) > 1 and len(set(np.diff(whole).tolist())) == 1 and whole[1] > whole[0]
+        if "," not in first or (not counts and DECIMAL_COMMA.fullmatch(first.strip())):
+            return None, True
+    return ",", False
+
+
+def _with_earlier_rows(head: Head, delimiter: str | None) -> Head:
+    """Rows of numbers above the body with its number of fields belong to it: what stands between them is an error.
+
+    So do rows in whose left fields Tektronix writes what others write in a preamble.
+    """
+    fields = split(head.body[0][1], delimiter)
+    width = len(fields)
+    left = next((i for i, field in enumerate(fields) if field), 0)
+
+    def belongs(text: str) -> bool:
+        cells = split(text, delimiter)
+        if len(cells) != width:
+            return False
+        data = [cell for cell in cells[left:] if cell]
+        return looks_numeric(text) or (left > 0 and bool(data) and all(NUMBER.fullmatch(cell) for cell in data))
+
+    earlier = [i for i, (_, text) in enumerate(head.above) if belongs(text)]
+    if not earlier:
+        return head
+    cut = earlier[0]
+    beside = any(not looks_numeric(head.above[i][1]) for i in earlier)
+    return replace(head, above=head.above[:cut], body=head.above[cut:] + head.body, left=left if beside else 0)
+
+
+def _without_sampling(head: Head, delimiter: str | None) -> Head:
+    if delimiter is None:
+        return head
+    rows, said = header_without_sampling([split(text, delimiter) for _, text in head.above])
+    if said is None:
+        return head
+    above = tuple((n, delimiter.join(row)) for (n, _), row in zip(head.above, rows, strict=True))
+    return replace(head, above=above, said=said)
+
+
+def _positions(head: Head, delimiter: str | None) -> tuple[list[int], int]:
+    """(fields that are columns, fields of a row): empty fields at both ends of every row are none."""
+    rows = [split(text, delimiter) for _, text in head.body]
+    width = len(rows[0])
+    alike = [row for row in rows if len(row) == width]
+    used = [any(row[i] for row in alike) for i in range(width)]
+    if head.above and len(names := split(head.above[-1][1], delimiter)) == width:
+        used = [u or bool(name) for u, name in zip(used, names, strict=True)]
+    used = [u and i >= head.left for i, u in enumerate(used)]
+    first, last = used.index(True), width - used[::-1].index(True)
+    if any(len(row) == last - first for row in rows):  # some rows end without the delimiter
+        first = 0
+    return list(range(first, last)), width
+
+
+# -- header --------------------------------------------------------------------------------------------------------
+
+
+def _columns(
+    head: Head, delimiter: str | None, decimal_comma: bool, positions: list[int], width: int
+) -> list[Column | None]:
+    """The columns with their names and units; None for a field that is none (a counter, cells of the header)."""
+    kinds = _kinds(head, delimiter, decimal_comma, positions)
+    preamble = [split(text, delimiter or ",") for _, text in (*head.above, *_left_fields(head, delimiter, positions))]
+    names, units = _header(head, delimiter, positions, width)
+    found = head.said or stated(preamble)
+    titled = [
+        Column.titled(name, kind=kind, **({"unit": unit} if unit else {}))
+        for name, unit, kind in zip(names, units, kinds, strict=True)
+    ]
+    if len(titled) > 1 and units[0] in SECONDS and not is_time_name(titled[0].header):
+        titled[0] = replace(titled[0], name="time", header="time")
+    return _with_sampling(titled, found, _samples(head, delimiter, decimal_comma, positions))
+
+
+def _with_sampling(columns: list[Column], found: Stated, samples: list[list[float]]) -> list[Column | None]:
+    """Columns with the step that the preamble states; a column that only counts samples goes."""
+    out: list[Column | None] = list(columns)
+    if found.step is None:
+        return out
+    timed = any(is_time_name(c.header or c.name) or c.kind != "number" for c in columns)
+    if not timed and len(columns) > 1 and samples:
+        if counts_samples(samples[0]):
+            out[0] = None
+        elif _steps_by(samples[0], found.step):
+            out[0] = replace(columns[0], name="time", header="time", unit=found.time_unit)
+    for i, column in enumerate(out):
+        if column is not None:
+            unit = column.unit or (found.time_unit if is_time_name(column.header) else found.unit)
+            out[i] = replace(column, unit=unit, step=found.step, t0=found.t0, time_unit=found.time_unit)
+    return out
+
+
+def _steps_by(samples: list[float], step: float) -> bool:
+    return len(samples) > 1 and bool(np.all(np.abs(np.diff(samples) - step) < step))
+
+
+def _samples(head: Head, delimiter: str | None, decimal_comma: bool, positions: list[int]) -> list[list[float]]:
+    """The numbers of the first rows, column by column; NaN for anything else."""
+    rows = [split(text, delimiter) for _, text in head.body]
+    rows = [row for row in rows if len(row) > positions[-1]]
+
+    def number(cell: str) -> float:
+        cell = cell.replace(",", ".") if decimal_comma else cell
+        return float(cell.replace("∞", "inf")) if NUMBER.fullmatch(cell) else float("nan")
+
+    return [[number(row[p]) for row in rows] for p in positions]
+
+
+def _kinds(head: Head, delimiter: str | None, decimal_comma: bool, positions: list[int]) -> list[Kind]:
+    """What the first row that has a value shows each column to hold."""
+    rows = [split(text, delimiter) for _, text in head.body]
+    kinds: list[Kind] = []
+    for position in positions:
+        cell = next((row[position] for row in rows if len(row) > position and row[position].lower() not in MISSING), "")
+        number = NUMBER.fullmatch(cell.replace(",", ".") if decimal_comma else cell)
+        kinds.append("number" if number or not cell else "date" if is_date(cell) else _clock_or_number(cell))
+    return kinds
+
+
+def _clock_or_number(cell: str) -> Kind:
+    return "time of day" if is_time_of_day(cell) else "number"
+
+
+def _left_fields(head: Head, delimiter: str | None, positions: list[int]) -> list[Line]:
+    """What Tektronix writes in the fields to the left of the data."""
+    if positions[0] == 0 or delimiter is None:
+        return []
+    return [(n, delimiter.join(split(text, delimiter)[: positions[0]])) for n, text in head.body]
+
+
+def _header(head: Head, delimiter: str | None, positions: list[int], width: int) -> tuple[list[str], list[str]]:
+    """(names, units) of the columns, empty where the file gives none."""
+    empty = [""] * len(positions)
+    if not head.above:
+        return _names_in_comment(head.comment, delimiter, len(positions)) or empty, empty
+    rows = [_header_names(text, delimiter) for _, text in head.above[-2:]]
+    last, before = rows[-1], rows[-2] if len(rows) > 1 else []
+    units = [unit_symbol(cell) if cell else "" for cell in last]
+    units_row = any(last) and all(unit is not None for unit in units)
+    if units_row and len(before) >= len(last) >= len(positions) and not looks_numeric(head.above[-2][1]):
+        return _placed(before, positions), [unit or "" for unit in _placed([u or "" for u in units], positions)]
+    _refuse_bad_first_row(head, last)
+    fitted = _fitted(last, positions, width)
+    if fitted is not None:
+        return fitted, empty
+    if len(head.above) == 1:
+        raise InputError(
+            f"{head.source} line {head.body[0][0]}: {count(len(positions), 'value')} under a header of "
+            f"{count(len(last), 'name')}; header and rows must have the same columns."
+        )
+    return empty, empty
+
+
+def _fitted(names: list[str], positions: list[int], width: int) -> list[str] | None:
+    """The names at the columns' places, None where their number does not fit the rows."""
+    while len(names) > len(positions) and not names[-1]:
+        names = names[:-1]
+    if names and names[-1].lower() == "comment" and len(names) == len(positions) + 1:
+        names = names[:-1]  # LabVIEW's text files
+    if len(names) == len(positions):
+        return names
+    if positions[0] > 0 and len(names) in (positions[-1] + 1, width):
+        return _placed(names, positions)
+    return None
+
+
+def _placed(names: list[str], positions: list[int]) -> list[str]:
+    return [names[p] if p < len(names) else "" for p in positions]
+
+
+def _refuse_bad_first_row(head: Head, cells: list[str]) -> None:
+    """One odd cell in a first row of numbers is a bad value, not a header."""
+    numbers = sum(1 for cell in cells if NUMBER.fullmatch(cell))
+    if len(head.above) == 1 and numbers and numbers >= len(cells) / 2:
+        odd = next((cell for cell in cells if not NUMBER.fullmatch(cell)), "")
+        raise InputError(
+            f"{head.source} line {head.above[0][0]}: {shown(odd)} is not a number; correct the cell, or leave it "
+            "empty for a missing sample."
+        )
+
+
+def _names_in_comment(comment: str, delimiter: str | None, n: int) -> list[str] | None:
+    words = _header_names(comment, delimiter)
+    return words if len(words) == n > 1 and not any(NUMBER.fullmatch(w) for w in words) else None
+
+
+def _header_names(text: str, delimiter: str | None) -> list[str]:
+    return HEADER_WORD.findall(text) if delimiter is None else split(text, delimiter)
+
+
+def shown(text: str) -> str:
+    """A cell or line as errors quote it."""
+    return repr(text if len(text) <= 40 else text[:37] + "...")
+
+
+def count(n: int, word: str) -> str:
+    return f"{n} {word}{'' if n == 1 else 's'}"
