@@ -18,11 +18,12 @@ from jetode.experiments.study.cells import DT, Cell, Realization, exact, realize
 from jetode.integration.forecast import RTOL as PAPER_RTOL
 from jetode.integration.forecast import Forecast, forecast
 from jetode.integration.valid_prediction_time import valid_prediction_time
-from jetode.joint.fit import Budget
 from jetode.joint.path import Identified, identified_from, past_state
 from jetode.joint.problem import prepare
-from jetode.reconstruction.model import CLEAN, TIGHT, Model
+from jetode.joint.progress import Budget
+from jetode.reconstruction.model import Model
 from jetode.reconstruction.reconstruct import reconstruct
+from jetode.reconstruction.settings import INTEGRATION
 from jetode.support.arrays import FloatArray
 
 ROUNDING = 1e-9  # of the exact coefficients, the smallest of which is 0.2
@@ -72,7 +73,7 @@ def forecast_from(
 ) -> Forecast:
     """Ahead from sample ``start``, its state estimated from the samples up to it."""
     state = past_state(known, realization.record, start).end
-    rtol = TIGHT if known.sigma < CLEAN else PAPER_RTOL
+    rtol = INTEGRATION.tight_rtol if known.sigma < INTEGRATION.nearly_exact else PAPER_RTOL
     return forecast(regular.field, state, spread, realization.steps * DT, DT, rtol)
 
 
