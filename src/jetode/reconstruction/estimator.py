@@ -90,6 +90,8 @@ class JetForecaster:
         given = {name: value for name, value in given.items() if value is not None}
         given |= {"order": self.order, "seed": self.seed, **(self.options or {})}
         self.model_ = reconstruct(record, self.method, **given)
+        info = self.model_.record
+        self.lag_ = round((record.t0 + record.duration - info.end) / self.dt)  # samples that a decimation uses up
         self.n_features_in_ = 1
         return self
 
@@ -105,15 +107,14 @@ class JetForecaster:
         """
         model = self._fitted()
         steps = int(np.asarray(X).shape[0])
-        run = model.forecast(steps * model.record.dt, samples=0)
-        out = np.full(steps, np.nan)
-        out[: run.values.size - 1] = run.values[1 : steps + 1]
-        return out
+        run = model.forecast((self.lag_ + steps) * self.dt, samples=0, step=self.dt)
+        ahead = run.values[self.lag_ + 1 :]
+        return np.append(ahead, np.full(steps - ahead.size, np.nan))
 
     def score(self, X: ArrayLike, y: Any = None) -> float:
         """Valid prediction time against the continuation X, in units of dt's time (larger is better)."""
         truth = _channel(X)
-        return float(valid_prediction_time(self.predict(truth), truth, self._fitted().record.dt))
+        return float(valid_prediction_time(self.predict(truth), truth, self.dt))
 
 
 def _channel(X: ArrayLike) -> FloatArray:

@@ -10,6 +10,7 @@ still be found by the joint fit, whose states use the whole record: the test exp
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any
@@ -101,6 +102,13 @@ class Sufficiency:
         plain = asdict(self) | {"jets": {str(k): v for k, v in self.jets.items()}}
         plain["delays"] = {f"{w:g}": v for w, v in self.delays.items()}
         return plain | {"hidden": self.hidden, "sentence": self.sentence()}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Sufficiency:
+        """Inverse of :meth:`to_json`."""
+        jets = {int(order): tuple(errors) for order, errors in data["jets"].items()}
+        delays = {float(window): tuple(errors) for window, errors in data["delays"].items()}
+        return cls(tuple(data["ahead"]), jets, delays, float(data["noise"]))
 
 
 def sufficiency(values: FloatArray) -> Sufficiency | None:

@@ -42,3 +42,8 @@ def mean_drift(values: FloatArray) -> tuple[float, float]:
     blocks = ([block.mean() for block in np.array_split(half, BLOCKS)] for half in (first, second))
     error = sqrt(sum(float(np.var(means, ddof=1)) / BLOCKS for means in blocks))
     return abs(float(second.mean() - first.mean())), error
+
+
+def oscillation(values: FloatArray) -> float:
+    """Samples of one oscillation of a smoothed signal; all of them where it holds none."""
+    return values.size / max(count_oscillations(values), 1.0)

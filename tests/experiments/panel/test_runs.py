@@ -17,7 +17,10 @@ from jetode.experiments.panel import bench, beside, runs
 from jetode.experiments.panel import channels as panel
 from jetode.experiments.panel.comparison import compare
 from jetode.experiments.panel.page import by_channel, duel, page, sparkline, summarise
-from jetode.reconstruction.model import Model, RecordInfo, SplineInfo, Verdict
+from jetode.reconstruction.dynamics.rational import RationalDynamics
+from jetode.reconstruction.model import Model
+from jetode.reconstruction.record_info import RecordInfo, SplineInfo
+from jetode.reconstruction.verdict import Verdict
 from jetode.support.errors import InputError
 
 SHARED = Path(__file__).parents[4] / "shared" / "panel.csv"
@@ -25,19 +28,10 @@ EXACT = [c for c in panel.channels() if c.regular is not None]
 
 
 def model_of(regular: RegularClosure, std: float = 1.0) -> Model:
-    return Model(
-        method="joint",
-        order=3,
-        closure=regular.rational(),
-        noise_sigma=0.0,
-        record=RecordInfo(6001, 0.01, std),
-        verdict=Verdict(True, ""),
-        spread=np.ones(3),
-        end_state=np.zeros(3),
-        spline=SplineInfo(5, "gcv", 0.0, 1.0, 0.0),
-        regular=regular.canonical(),
-        coordinates="regular",
-    )
+    spline = SplineInfo(5, "gcv", 0.0, 1.0, 0.0)
+    canonical = regular.canonical()
+    dynamics = RationalDynamics(regular.rational(), np.ones(3), np.zeros(3), spline, 0.01, 0.0, canonical)
+    return Model("paper", 0.0, RecordInfo(6001, 0.01, std), Verdict("exact", ""), dynamics, spline)
 
 
 def derivatives(channel: panel.Channel, x: np.ndarray) -> list[np.ndarray]:

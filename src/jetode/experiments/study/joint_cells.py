@@ -20,10 +20,11 @@ from jetode.experiments.study.cells import DT, Cell, Realization, exact, realize
 from jetode.integration.forecast import RTOL as PAPER_RTOL
 from jetode.integration.forecast import Forecast, forecast
 from jetode.integration.valid_prediction_time import valid_prediction_time
-from jetode.joint.fit import Budget
 from jetode.joint.path import past_state
-from jetode.reconstruction.model import CLEAN, TIGHT, Model
+from jetode.joint.progress import Budget
+from jetode.reconstruction.model import Model
 from jetode.reconstruction.reconstruct import reconstruct
+from jetode.reconstruction.settings import INTEGRATION
 from jetode.support.arrays import FloatArray
 
 MOST_ITERATIONS = 2000  # of one joint fit, about a minute; a record that it suits takes some 500
@@ -73,7 +74,7 @@ def model_forecast(model: Model, realization: Realization, start: int) -> Foreca
     if model.identified is None or model.regular is None:
         return None
     state = past_state(model.identified, realization.record, start).end
-    rtol = TIGHT if model.identified.sigma < CLEAN else PAPER_RTOL
+    rtol = INTEGRATION.tight_rtol if model.identified.sigma < INTEGRATION.nearly_exact else PAPER_RTOL
     return forecast(model.regular.field, state, model.spread, realization.steps * DT, DT, rtol)
 
 
