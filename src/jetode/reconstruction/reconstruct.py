@@ -39,6 +39,7 @@ from jetode.paper.weakform import Placement, Quadrature
 from jetode.reconstruction.model import Model, RecordInfo, SplineInfo, Verdict
 from jetode.reconstruction.verdict import gather, refused_advice
 from jetode.reconstruction.verdict import judge as judge_joint
+from jetode.records.conversion import as_records
 from jetode.records.series import Series, require_complete, require_samples
 from jetode.signal.decimate import reduce_all
 from jetode.support.arrays import FloatArray
@@ -51,9 +52,10 @@ BOUND = 3.0  # × the record's largest deviation from its middle
 PAPER_ADVICE = "Leave the degrees out and use method='joint', which allows for noise and poles, or another channel."
 
 
-def reconstruct(record: Series | Sequence[Series], method: str | None = None, **options: Any) -> Model:
+def reconstruct(record: Any, method: str | None = None, dt: float | None = None, **options: Any) -> Model:
     """The differential equation of a record, as a :class:`jetode.reconstruction.model.Model`.
 
+    ``record``: a Series, an array with its ``dt``, pandas, xarray or a path (:func:`.as_series`), or a list of these.
     ``method="joint"`` takes the options of :func:`joint`, ``method="paper"`` those of :func:`paper`; without a method
     it is the paper's where the degrees of its closure are given, else the joint fit.
     """
@@ -65,7 +67,7 @@ def reconstruct(record: Series | Sequence[Series], method: str | None = None, **
     for name in options:
         if name not in known:
             raise InputError(f"The method {method!r} takes no option {name!r}. It takes {', '.join(known)}.")
-    return METHODS[method](record, **options)
+    return METHODS[method](as_records(record, dt), **options)
 
 
 def method_of(options: Mapping[str, Any]) -> str:
