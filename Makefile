@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test lint bench docs fuzz clean
 
 demo: $(READY)
 	$(BIN)/jetode demo --out demo-out
@@ -20,6 +20,12 @@ lint: $(READY)
 
 bench: $(READY)
 	set -e; for script in benchmarks/*.py; do $(BIN)/python $$script; done
+
+COUNT ?= 20000
+SEED ?= $(shell date +%s)
+
+fuzz: $(READY)
+	$(BIN)/python tests/fuzz/fuzz_files.py --count $(COUNT) --seed $(SEED)
 
 docs: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'

@@ -35,7 +35,7 @@ def test_parameters():
     assert forecaster.set_params(order=3).order == 3
     with pytest.raises(ValueError, match="nosuch"):
         forecaster.set_params(nosuch=1)
-    with pytest.raises(InputError, match="shape"):
+    with pytest.raises(InputError, match="columns"):
         forecaster.fit(np.zeros((10, 2)))
 
 

@@ -159,3 +159,10 @@ def test_pandas_other_indices():
 def test_pandas_errors(series, words):
     with pytest.raises(InputError, match=words):
         Series.from_pandas(series)
+
+
+@pytest.mark.parametrize("dt", [1e-300, 1e-31, 1e31, 1e300])
+def test_steps_in_an_impossible_unit(dt):
+    """Their fifth powers, which splines need, would be 0 or infinite."""
+    with pytest.raises(InputError, match="use a unit of time"):
+        Series(WAVE, dt=dt)

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from jetode.integration.valid_prediction_time import valid_prediction_time
 from jetode.reconstruction.model import Model
 from jetode.reconstruction.reconstruct import reconstruct
-from jetode.records.series import Series
+from jetode.records.conversion import as_series
 from jetode.support.arrays import FloatArray
 from jetode.support.errors import InputError
 
@@ -23,13 +23,14 @@ from jetode.support.errors import InputError
 class JetForecaster:
     """Forecasts one channel by its reconstructed differential equation.
 
-    ``dt``: sampling interval; ``method``, ``order``, ``sigma``, ``max_seconds``, ``seed``: as in
-    :func:`jetode.reconstruction.reconstruct`; ``options``: further options of the method, as a dictionary.
+    ``dt``: sampling interval (default: that of X's own times, 1 for arrays); ``method``, ``order``, ``sigma``,
+    ``max_seconds``, ``seed``: as in :func:`jetode.reconstruction.reconstruct`; ``options``: further options of the
+    method, as a dictionary.
     """
 
     def __init__(
         self,
-        dt: float = 1.0,
+        dt: float | None = None,
         method: str | None = None,
         order: int = 3,
         sigma: float | None = None,
@@ -83,9 +84,9 @@ class JetForecaster:
 
     # -- fitting and forecasting -----------------------------------------------------------------------------
 
-    def fit(self, X: ArrayLike, y: Any = None) -> JetForecaster:
+    def fit(self, X: Any, y: Any = None) -> JetForecaster:
         """Reconstruct the equation of the record X; sets ``model_`` and ``n_features_in_``."""
-        record = Series(_channel(X), self.dt)
+        record = as_series(X, self.dt, default_dt=1.0)
         given: dict[str, Any] = {"sigma": self.sigma, "max_seconds": self.max_seconds}
         given = {name: value for name, value in given.items() if value is not None}
         given |= {"order": self.order, "seed": self.seed, **(self.options or {})}

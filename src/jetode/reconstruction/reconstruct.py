@@ -34,6 +34,7 @@ from jetode.reconstruction.model import Model
 from jetode.reconstruction.record_info import RecordInfo, SplineInfo
 from jetode.reconstruction.settings import FEWEST_SAMPLES, LIMITS
 from jetode.reconstruction.verdict import Verdict, judge, judge_paper
+from jetode.records.conversion import as_records
 from jetode.records.series import Series, require_complete, require_samples
 from jetode.signal.decimate import reduce_all
 from jetode.signal.embedding import embedding_diagnostics
@@ -44,9 +45,10 @@ from jetode.support.errors import InputError
 SPECTRUM_SAMPLES = 20_000  # of the record, for the singular values that are shown beside a joint fit
 
 
-def reconstruct(record: Series | Sequence[Series], method: str | None = None, **options: Any) -> Model:
+def reconstruct(record: Any, method: str | None = None, dt: float | None = None, **options: Any) -> Model:
     """The differential equation of a record, as a :class:`jetode.reconstruction.model.Model`.
 
+    ``record``: a Series, an array with its ``dt``, pandas, xarray or a path (:func:`.as_series`), or a list of these.
     ``method="joint"`` takes the options of :func:`joint`, ``method="paper"`` those of :func:`paper`; without a method
     it is the paper's where the degrees of its closure are given, else the joint fit.
     """
@@ -58,7 +60,7 @@ def reconstruct(record: Series | Sequence[Series], method: str | None = None, **
     for name in options:
         if name not in known:
             raise InputError(f"The method {method!r} takes no option {name!r}. It takes {', '.join(known)}.")
-    return METHODS[method](record, **options)
+    return METHODS[method](as_records(record, dt), **options)
 
 
 def method_of(options: Mapping[str, Any]) -> str:

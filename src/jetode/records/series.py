@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 MINIMUM_SAMPLES = 8
 # Steps of a time axis may differ by rounding of the printed times (half a unit of the last digit), not more.
 STEP_TOLERANCE = 1e-3
-# Beyond, squares and powers of values leave the range of float64.
+# Beyond, squares and powers of values leave the range of float64; so do fifth powers of the sampling interval.
 LARGEST = 1e60
+LARGEST_STEP = 1e30
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +48,7 @@ class Series:
         values = _checked_values(self.values)
         values.setflags(write=False)
         object.__setattr__(self, "values", values)
-        object.__setattr__(self, "dt", _positive_number("dt", self.dt))
+        object.__setattr__(self, "dt", _checked_step(self.dt))
         object.__setattr__(self, "t0", _finite_number("t0", self.t0))
         object.__setattr__(self, "start", _checked_start(self.start))
 
@@ -273,8 +274,10 @@ def _finite_number(name: str, value: Any) -> float:
     return number
 
 
-def _positive_number(name: str, value: Any) -> float:
-    number = _finite_number(name, value)
+def _checked_step(value: Any) -> float:
+    number = _finite_number("dt", value)
     if number <= 0:
-        raise InputError(f"The '{name}' of a Series must be > 0. Got {value!r} instead.")
+        raise InputError(f"The 'dt' of a Series must be > 0. Got {value!r} instead.")
+    if not 1.0 / LARGEST_STEP <= number <= LARGEST_STEP:
+        raise InputError(f"The time steps are of the order {number:.0e}; use a unit of time in which they are near 1.")
     return number

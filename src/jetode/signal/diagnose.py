@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from jetode.records.series import Series, require_samples
+from jetode.records.conversion import as_series
+from jetode.records.series import require_samples
 from jetode.signal.delay import embedding_delay, false_nearest_neighbours
 from jetode.signal.jets_against_delays import Sufficiency, sufficiency
 from jetode.signal.noise import is_clean, noise_floor, noise_scale
@@ -120,8 +121,9 @@ class Diagnosis:
         return "\n".join(f"{name:<10} {text}" for name, text in rows)
 
 
-def diagnose(record: Series, seed: int = 0) -> Diagnosis:
-    """Examine a record; ``seed`` draws the surrogates."""
+def diagnose(record: Any, seed: int = 0, dt: float | None = None) -> Diagnosis:
+    """Examine a record (anything that :func:`.as_series` takes); ``seed`` draws the surrogates."""
+    record = as_series(record, dt)
     stretch = record.longest_stretch()
     require_samples(stretch, MINIMUM_SAMPLES, "a diagnosis (of its longest stretch without gaps)")
     values = stretch.values

@@ -106,7 +106,8 @@ def matched_ends(values: FloatArray) -> FloatArray:
     jump = np.abs(values[head][:, None] - values[tail]) / values.std()
     kink = np.abs(slopes[head][:, None] - slopes[tail]) / (slopes.std() or 1.0)
     i, j = np.unravel_index(np.argmin(jump + kink), jump.shape)
-    return values[head[i] : tail[j] + 1]
+    inner = values[head[i] : tail[j] + 1]
+    return inner if np.ptp(inner) > 0 else values  # all that varies may lie at the ends
 
 
 def prediction_error(values: FloatArray, delay: int, dimension: int) -> float:

@@ -14,11 +14,14 @@ from jetode.records.table import ArrayTable, Column, Reading
 from jetode.support.errors import InputError
 
 WHAT = "an EDF or BDF file"
+BDF = b"\xffBIOSEMI"
 UNDATED = np.datetime64("1985-01-01T00:00:00", "us")  # the format's first date, written where there is none
 
 
 def open_edf(path: Path, reading: Reading) -> ArrayTable:
     pyedflib = library("pyedflib", "EDF", "edf")
+    with understood(path, WHAT):
+        _refuse_wrong_size(path)
     with understood(path, WHAT), pyedflib.EdfReader(str(path)) as reader:
         start = np.datetime64(reader.getStartdatetime(), "us")
         labels = [label.strip() for label in reader.getSignalLabels()]
@@ -39,6 +42,19 @@ def open_edf(path: Path, reading: Reading) -> ArrayTable:
     return ArrayTable(path, columns, [partial(_load, path, i) for i in range(len(labels))])
 
 
+def _refuse_wrong_size(path: Path) -> None:
+    """The size that the header declares; pyedflib finds the same, but prints it to standard output."""
+    with open(path, "rb") as file:
+        fixed = file.read(256)
+        signals = int(fixed[252:256])
+        file.seek(216 * signals, 1)
+        samples = sum(int(file.read(8)) for _ in range(signals))
+    width = 3 if fixed.startswith(BDF) else 2
+    declared = int(fixed[184:192]) + int(fixed[236:244]) * samples * width
+    if declared != (size := path.stat().st_size):
+        raise InputError(f"{path.name} has {size} bytes where its header declares {declared}; it is cut or damaged.")
+
+
 def _load(path: Path, index: int) -> NDArray[Any]:
     pyedflib = library("pyedflib", "EDF", "edf")
     with understood(path, WHAT), pyedflib.EdfReader(str(path)) as reader:
@@ -46,4 +62,4 @@ def _load(path: Path, index: int) -> NDArray[Any]:
         return signal
 
 
-register(Format("EDF", (".edf", ".bdf", ".rec"), open_edf, "pyedflib", "edf", magic=(b"\xffBIOSEMI",)))
+register(Format("EDF", (".edf", ".bdf", ".rec"), open_edf, "pyedflib", "edf", magic=(BDF,)))

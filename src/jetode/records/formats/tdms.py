@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +22,7 @@ BYTES = 8  # of a number after scaling
 
 def open_tdms(path: Path, reading: Reading) -> ArrayTable:
     tdms = library("nptdms", "TDMS", "tdms")
-    with understood(path, WHAT), tdms.TdmsFile.read_metadata(path) as file:
+    with understood(path, WHAT), _silent(), tdms.TdmsFile.read_metadata(path) as file:
         channels = [channel for group in file.groups() for channel in group.channels() if len(channel)]
         refuse_bomb(path, max((len(channel) * BYTES for channel in channels), default=0))
         several = len({channel.group_name for channel in channels}) > 1
@@ -28,6 +31,18 @@ def open_tdms(path: Path, reading: Reading) -> ArrayTable:
     if not columns:
         raise InputError(f"{path.name} holds no channel with samples.")
     return ArrayTable(path, columns, loads)
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Without what npTDMS logs on the terminal; a recording that was cut short is read to its end."""
+    handler = library("nptdms.log", "TDMS", "tdms").log_manager.console_handler
+    level = handler.level
+    handler.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        handler.setLevel(level)
 
 
 def _column(channel: Any, several: bool) -> Column:
@@ -57,7 +72,7 @@ def _number(value: Any) -> float:
 
 def _load(path: Path, group: str, name: str) -> NDArray[Any]:
     tdms = library("nptdms", "TDMS", "tdms")
-    with understood(path, WHAT), tdms.TdmsFile.open(path) as file:
+    with understood(path, WHAT), _silent(), tdms.TdmsFile.open(path) as file:
         data: NDArray[Any] = file[group][name][:]
         return data
 
