@@ -1,4 +1,4 @@
-"""The paper's identification (Sec. 3): record → jets → weak or strong system → D, then N (Eq. pin_system).
+"""The paper's identification (its Sec. 3; docs/mathematics.md §1): record → jets → weak or strong system → D, then N.
 
 ``embed`` turns a record into jets, ``identify`` jets into a closure.  Everything between is dimensionless
 (:class:`jetode.paper.weakform.Scales`); coefficients are converted back exactly.

@@ -1,5 +1,5 @@
-"""Do jets determine the future (mathematics.md §6)? The signal some oscillations ahead, predicted in one shot by kernel
-ridge from jets (u0 … u_{n−1}) of order n = 2, 3, 4 and from delays over part of an oscillation.
+"""Do jets determine the future (docs/mathematics.md (6.1))? The signal some oscillations ahead, predicted in one shot
+by kernel ridge from jets (u0 … u_{n−1}) of order n = 2, 3, 4 and from delays over part of an oscillation.
 
 (K + ρ1) α = y, K = exp(−|x − x'|²/2ℓ²), inputs of unit variance, on points spread evenly over the fitted blocks of the
 record; ℓ and ρ by the error on the last of them.  Errors are those on the blocks between, in std of the signal; blocks

@@ -1,4 +1,4 @@
-"""How many oscillations a smoothed signal holds, swings up and down of at least ``SWING`` std, and its drift.
+"""How many oscillations a smoothed signal holds (docs/mathematics.md §6), swings of at least ``SWING`` std; its drift.
 
 Rises through a fixed level count noise where the signal lingers there and miss turns around a point off it (the lobes
 of Lorenz's attractor); reversals of half a std do neither.

@@ -1,4 +1,4 @@
-"""The oracle (docs/mathematics.md §5): the true equations given to the same state estimate that a model has.
+"""The oracle (docs/mathematics.md (5.2)): the true equations given to the same state estimate that a model has.
 
 What it forecasts is the limit that the noise sets; a model's forecast is measured against it.  *Within* the record a
 start state is estimated from the samples up to the start, *ahead* from the whole record, as a model's is.

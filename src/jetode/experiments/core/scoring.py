@@ -1,4 +1,4 @@
-"""How forecasts are scored, once for every measurement (docs/mathematics.md §5).
+"""How forecasts are scored, once for every measurement (docs/mathematics.md (5.1), (5.5)).
 
 *Within*: from samples inside a record whose truth goes on.  *Ahead*: from its last sample, on what nobody saw.  On
 simulated systems the valid prediction time is the paper's (:func:`jetode.integration.valid_prediction_time`), against

@@ -1,4 +1,4 @@
-"""A model beside the true regular form of its channel: form, terms, coefficients (docs/mathematics.md §5)."""
+"""A model beside the true regular form of its channel: form, terms, coefficients (docs/mathematics.md (5.4))."""
 
 from __future__ import annotations
 
