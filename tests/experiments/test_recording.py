@@ -19,7 +19,7 @@ VALUES = np.sin(2 * np.pi * np.arange(2000) / PERIOD)
 
 
 def test_oscillations_are_counted():
-    assert recording.oscillation(VALUES) == pytest.approx(PERIOD, rel=0.03)
+    assert recording.oscillation([VALUES]) == pytest.approx(PERIOD, rel=0.03)
 
 
 @pytest.mark.parametrize("name", ["local-linear", "NVAR", "AR", "paper", "persistence", "repetition"])

@@ -11,48 +11,29 @@ from time import process_time
 from typing import Any
 
 import numpy as np
-from scipy.interpolate import CubicSpline
 
 from jetode.experiments.core.scoring import TIMES, blown_up, score_runs, truths
 from jetode.experiments.peers.narx import Rollout
 from jetode.experiments.peers.registry import fit as fit_peer
+from jetode.experiments.recordings.cases import oscillation
+from jetode.experiments.recordings.methods import OURS, ahead, past_of
 from jetode.reconstruction.model import Model
 from jetode.reconstruction.reconstruct import reconstruct
 from jetode.records.series import Series
-from jetode.signal.decimate import decimate
 from jetode.signal.jets_against_delays import Sufficiency, sufficiency
-from jetode.signal.oscillations import count_oscillations, mean_drift
-from jetode.signal.spline import smooth
+from jetode.signal.oscillations import mean_drift
 from jetode.support.arrays import FloatArray
 from jetode.support.errors import InputError
 
-PAST = 40.0  # oscillations before a start that a model's state may use
-OURS = "jetode"
 TRIVIAL = ("persistence", "repetition")
 DRIFTS = 3.0  # standard errors of the mean's drift between the halves
 
 
-def oscillation(values: FloatArray) -> float:
-    """Samples per oscillation of the smoothed recording."""
-    return values.size / max(count_oscillations(smooth(values, 1.0, 5, "gcv").jets(0)[:, 0]), 1.0)
-
-
 def model_rollout(model: Model, record: Series, period: float) -> Rollout:
     """Past-only forecasts of a model on the recording's own time grid."""
-    factor = round(model.record.dt / record.dt)
 
     def one(end: int, steps: int) -> FloatArray:
-        past = record.slice(max(0, end - round(PAST * period)), end + 1)
-        used = past if factor == 1 else decimate(past, factor)
-        late = past.times[-1] - used.times[-1]  # the anti-alias filter ends before the last sample
-        horizon = steps * record.dt + late + 2 * used.dt
-        run = model.with_record(used).forecast(horizon, start=used.n - 1, samples=0)
-        wanted = late + record.dt * np.arange(steps + 1)
-        out = np.full(steps + 1, np.nan)
-        if run.t.size >= 4:
-            reached = wanted <= run.t[-1]
-            out[reached] = CubicSpline(run.t, run.values)(wanted[reached])
-        return out
+        return ahead(model, past_of(record, end, period), steps)[0]
 
     return lambda seen, ends, steps: np.stack([one(int(end), steps) for end in ends])
 
@@ -61,7 +42,7 @@ def measure_recording(
     record: Series, peers: Sequence[str], starts: int = 50, progress: Callable[[str], None] | None = None
 ) -> dict[str, Any]:
     """Errors, valid prediction times and blow-ups of the model and of each peer, as plain data."""
-    period = oscillation(record.values)
+    period = oscillation([record.values])
     steps = round(max(TIMES) * period)
     half = record.n // 2
     if half <= 2 * steps or starts < 1:

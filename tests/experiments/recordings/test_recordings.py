@@ -145,6 +145,7 @@ class Continued:
 
     def __init__(self, past=None, seen=None):
         self.past, self.seen = past, [] if seen is None else seen
+        self.record = past
 
     def with_record(self, past):
         self.seen.append(past)
@@ -221,6 +222,17 @@ def test_a_model_with_another_step_is_read_on_the_recordings_grid():
     out = methods.ahead(Coarse(), Series(sine(200), 0.02), 100)
     np.testing.assert_allclose(out[0], np.sin(0.02 * np.arange(101)), atol=1e-5)
     assert np.isnan(out[1]).all()
+
+
+def test_a_model_that_ends_before_the_last_sample_runs_over_it():
+    class Late(Continued):
+        def with_record(self, past):
+            out = Continued(past)
+            out.past = out.record = past.slice(0, past.n - 3)
+            return out
+
+    out = methods.ahead(Late(), Series(sine(200), 0.02), 50)
+    np.testing.assert_allclose(out[0], sine(250)[199:], atol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["persistence", "repetition"])

@@ -96,7 +96,7 @@ def _ours(case: Case) -> Runs:
     model = import_module(RECONSTRUCT).reconstruct(case.known)
     fitted = process_time()
     parts = [
-        np.stack([ahead(model, _past(record, int(end), case.period), case.steps) for end in ends], axis=1)
+        np.stack([ahead(model, past_of(record, int(end), case.period), case.steps) for end in ends], axis=1)
         for record, ends in zip(case.records, case.starts, strict=True)
     ]
     values, lower, upper = (tuple(part[i] for part in parts) for i in range(3))
@@ -118,20 +118,23 @@ def grade(verdict: Any) -> str:
     return str(getattr(verdict, "grade", "exact" if verdict.trusted else "none"))
 
 
-def _past(record: Series, end: int, period: float) -> Series:
+def past_of(record: Series, end: int, period: float) -> Series:
+    """The samples up to ``end`` that a model may see, ``PAST`` oscillations of ``period`` samples at most."""
     return record.slice(max(0, end + 1 - round(PAST * period)), end + 1)
 
 
 def ahead(model: Any, past: Series, steps: int) -> FloatArray:
     """Values and 90 % band (3, steps + 1) from the last sample of ``past`` on its own time grid; NaN where there is
-    none."""
+    none.  A model that decimates ends a little before that sample, where its filter ends, and runs over it."""
     out = np.full((3, steps + 1), np.nan)
     out[0, 0] = past.values[-1]
     try:
-        run = model.with_record(past).forecast(steps * past.dt)
+        there = model.with_record(past)
+        late = past.times[-1] - (there.record.t0 + (there.record.n - 1) * there.record.dt)
+        run = there.forecast(steps * past.dt + late)
     except InputError:  # no state can be estimated from this past
         return out
-    wanted = past.dt * np.arange(steps + 1, dtype=np.float64)
+    wanted = late + past.dt * np.arange(steps + 1, dtype=np.float64)
     for row, given in zip(out, (run.values, run.lower, run.upper), strict=True):
         if given is not None:
             row[:] = _on_grid(run.t, np.asarray(given), wanted)
@@ -142,7 +145,7 @@ def _on_grid(t: FloatArray, values: FloatArray, wanted: FloatArray) -> FloatArra
     """Values at the times wanted, NaN beyond the last of them."""
     m = min(t.size, wanted.size)
     out = np.full(wanted.size, np.nan)
-    if np.allclose(t[:m], wanted[:m], rtol=1e-9, atol=1e-9 * wanted[1]):
+    if np.allclose(t[:m], wanted[:m], rtol=1e-9, atol=1e-6 * (wanted[1] - wanted[0])):
         out[:m] = values[:m]
     elif t.size >= 4:  # a model that steps otherwise
         reached = wanted <= t[-1] * (1 + 1e-12)
