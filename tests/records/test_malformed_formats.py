@@ -228,6 +228,7 @@ CASES = {
     ),
     "skipped.csv": (data(CSV), ["--skip-rows", "99"], "holds no data"),
     "negative.csv": (data(CSV), ["--skip-rows", "-1"], "must be ≥ 0"),
+    "infinite.csv": (data(CSV + "10.1,1e999\n"), ["--resample", "0.2"], "line 42: the value is infinite"),
     "resample.csv": (data(CSV), ["--resample", "-1"], "'resample' parameter must be a number > 0"),
     "unpacked.npz": (data(struct.pack("<I", 0x04034B50) + bytes(60)), [], "not a NumPy file"),
 }

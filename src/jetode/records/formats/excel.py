@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from jetode.records.formats.base import Format, library, refuse_bomb, register, understood
 from jetode.records.table import Column, Kind, Reading, Table
-from jetode.records.textlayout import count, shown
+from jetode.records.textlines import count, shown
 from jetode.records.units import unit_symbol
 from jetode.support.errors import InputError
 

@@ -21,17 +21,8 @@ from numpy.typing import NDArray
 from jetode.records.dates import ClockCells, DateCells
 from jetode.records.formats.base import UNPACKED_BYTES, UNPACKED_TIMES, Format, refuse_bomb, register
 from jetode.records.table import Reading, Table
-from jetode.records.textlayout import (
-    MISSING,
-    NUMBER,
-    SNIFFED_BYTES,
-    Layout,
-    content_of,
-    count,
-    find_layout,
-    shown,
-    split,
-)
+from jetode.records.textlayout import SNIFFED_BYTES, Layout, find_layout
+from jetode.records.textlines import MISSING, NUMBER, content_of, count, shown, split
 from jetode.support.arrays import FloatArray
 from jetode.support.errors import InputError
 
