@@ -31,8 +31,9 @@ from jetode.catalogue.systems import systems
 from jetode.equations.closure import cosine, relative_l2
 from jetode.equations.field import Field
 from jetode.equations.polynomials import Library
+from jetode.experiments.core.scoring import vpt_at
 from jetode.integration.forecast import forecast_many
-from jetode.integration.valid_prediction_time import interior_starts, valid_prediction_time
+from jetode.integration.valid_prediction_time import interior_starts
 from jetode.paper.identify import Embedding, PaperSettings, embed, identify
 from jetode.records.series import Series
 from jetode.signal.noise import add_noise, noise_scale
@@ -64,10 +65,7 @@ def realization(record: Series) -> list[float]:
     starts = interior_starts(record.n, steps)
     field = Field.from_closure(closure)
     runs = forecast_many(field, embedding.jets[starts, :3], embedding.spread, HORIZON, record.dt)
-    return [
-        valid_prediction_time(f.values, record.values[i : i + steps + 1], record.dt)
-        for f, i in zip(runs, starts, strict=True)
-    ]
+    return [vpt_at(f.values, record.values, i, steps, record.dt) for f, i in zip(runs, starts, strict=True)]
 
 
 def horner(terms: dict[tuple[int, ...], float], names: tuple[str, ...]) -> str:
@@ -128,7 +126,7 @@ def scipy_realization(record: Series) -> list[float]:
             atol=1e-10 * jets.std(axis=0),
             max_step=5 * record.dt,
         )
-        scores.append(valid_prediction_time(run.y[0], record.values[i : i + steps + 1], record.dt))
+        scores.append(vpt_at(run.y[0], record.values, i, steps, record.dt))
     return scores
 
 

@@ -9,31 +9,31 @@ of the start state with the exact equations and the same σ); these not with ``-
 often the 95 % intervals of the coefficients and the 50 % and 90 % bands of the first Lyapunov time hold the truth;
 seconds on one thread.
 
-Set OPENBLAS_NUM_THREADS=1.  Every seed's numbers go to ``OUT.json`` and ``OUT.csv`` as they come; a
-second run does only the seeds not yet there.
+Set OPENBLAS_NUM_THREADS=1.  Every seed is a chunk in the folder ``OUT``; a second run does only the seeds not yet there
+and those that another state of the code has left.  ``OUT.csv`` has the numbers of this run's seeds.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-import json
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 
 import jetode
 from jetode.catalogue.systems import systems
 from jetode.equations.regular import RegularClosure
-from jetode.integration.forecast import forecast
-from jetode.joint.path import Identified, identified_from, past_state
-from jetode.joint.problem import prepare
+from jetode.experiments.core.oracle import Oracle, exact_regular
+from jetode.experiments.core.scoring import coverage, vpt_at, vpts_within
+from jetode.experiments.core.store import ChunkStore, Task
+from jetode.experiments.core.sweep import finished, jobs
 from jetode.reconstruction.model import Model
 from jetode.records.series import Series
+from jetode.support.files import whole_file
 
 DT = 0.01
 PAPER_HORIZON = 10.0
@@ -69,13 +69,7 @@ def true_regular(system: str, scales: np.ndarray) -> RegularClosure:
     """The exact regular closure of the x channel."""
     closure = systems[system].closure("x")
     assert closure is not None
-    regular = jetode.regularise(closure, scales).regular
-    assert regular is not None
-    parts = []
-    for polynomial in (regular.a, regular.D, regular.P):
-        largest = max(map(abs, polynomial.values()))
-        parts.append({e: c for e, c in polynomial.items() if abs(c) > 1e-9 * largest})
-    return RegularClosure(*parts, regular.order)
+    return exact_regular(closure, scales)
 
 
 def support(regular: RegularClosure) -> tuple[frozenset[Any], ...]:
@@ -102,29 +96,17 @@ def pole_of(regular: RegularClosure) -> float:
     return -regular.D.get(zero, 0.0) if set(regular.D) <= {unit, zero} and unit in regular.D else float("nan")
 
 
-def vpt(values: np.ndarray, truth: np.ndarray, start: int, horizon: float) -> float:
-    """VPT against the noiseless continuation from sample ``start``."""
-    steps = round(horizon / DT)
-    return jetode.valid_prediction_time(values, truth[start : start + steps + 1], DT)
-
-
-def scored_starts(
-    model: Model, oracle: Identified, record: Series, truth: np.ndarray, horizon: float
-) -> dict[str, Any]:
+def scored_starts(model: Model, oracle: Oracle, truth: np.ndarray, horizon: float) -> dict[str, list[float]]:
     """VPT at the 8 starts: past-only, oracle, smoothed; past-only also within the paper's horizon."""
-    starts = jetode.interior_starts(record.n, round(PAPER_HORIZON / DT))
-    out: dict[str, list[float]] = {"past": [], "past_paper": [], "oracle": [], "smoothed": []}
-    spread = model.spread
-    for start in map(int, starts):
-        run = model.forecast(horizon, start, samples=0)
-        out["past"].append(vpt(run.values, truth, start, horizon))
-        out["past_paper"].append(vpt(run.values, truth, start, PAPER_HORIZON))
-        state = past_state(oracle, record, start).end
-        run = forecast(oracle.regular.field, state, spread, horizon, DT, rtol=1e-12 if oracle.sigma < 1e-4 else 1e-8)
-        out["oracle"].append(vpt(run.values, truth, start, horizon))
-        run = model.forecast(horizon, start, past_only=False)
-        out["smoothed"].append(vpt(run.values, truth, start, horizon))
-    return out
+    steps, paper_steps = round(horizon / DT), round(PAPER_HORIZON / DT)
+    starts = jetode.interior_starts(oracle.record.n, paper_steps)
+    past = {int(i): model.forecast(horizon, int(i), samples=0).values for i in starts}
+    return {
+        "past": vpts_within(past.get, truth, starts, steps, DT),
+        "past_paper": vpts_within(past.get, truth, starts, paper_steps, DT),
+        "oracle": vpts_within(lambda i: oracle.within(i, steps), truth, starts, steps, DT),
+        "smoothed": vpts_within(lambda i: model.forecast(horizon, i, past_only=False).values, truth, starts, steps, DT),
+    }
 
 
 def run_seed(name: str, seed: int, ahead: bool) -> dict[str, Any]:
@@ -172,44 +154,40 @@ def run_seed(name: str, seed: int, ahead: bool) -> dict[str, Any]:
         "covered": sum(abs(e) <= 1.96 * s for e, s, _ in errors) if terms_right else None,
         "coefficients": len(errors) if terms_right else None,
     }
-    oracle = identified_from(
-        exact, prepare([record], 3, max(model.noise_sigma, 1e-12)), model.noise_sigma / model.identified.amplitude
-    )
+    oracle = Oracle(exact, record, max(model.noise_sigma, 1e-12))
     if not ahead:  # within the record; the issue asks for it on one trajectory per system
-        scores = scored_starts(model, oracle, record, truth, horizon)
-        median = {k: float(np.median(v)) for k, v in scores.items()}
-        best = {k: float(np.max(v)) for k, v in scores.items()}
-        row |= {
-            "vpt_past": scores["past"],
-            "vpt_oracle": scores["oracle"],
-            "vpt_smoothed": scores["smoothed"],
-            "past_median": median["past"],
-            "past_best": best["past"],
-            "past_paper_best": best["past_paper"],
-            "oracle_median": median["oracle"],
-            "oracle_best": best["oracle"],
-            "smoothed_median": median["smoothed"],
-            "oracle_ratio": median["past"] / median["oracle"] if median["oracle"] > 0 else None,
-        }
+        row |= within_the_record(scored_starts(model, oracle, truth, horizon))
     if longest > horizon and not ahead:
-        starts = jetode.interior_starts(n, round(PAPER_HORIZON / DT))
-        long = [vpt(model.forecast(longest, int(i), past_only=False).values, truth, int(i), longest) for i in starts]
+        starts, long_steps = jetode.interior_starts(n, round(PAPER_HORIZON / DT)), round(longest / DT)
+        long = vpts_within(lambda i: model.forecast(longest, i, past_only=False).values, truth, starts, long_steps, DT)
         row["smoothed_median_long"] = float(np.median(long))
-    lyapunov_time = 1.0 / system.lyapunov
-    run = model.forecast(horizon, samples=0)
-    row["vpt_ahead"] = vpt(run.values, truth, n - 1, horizon)
-    oracle_end = past_state(oracle, record, n - 1).end
-    run = forecast(oracle.regular.field, oracle_end, model.spread, horizon, DT)
-    row["vpt_ahead_oracle"] = vpt(run.values, truth, n - 1, horizon)
-    steps = round(lyapunov_time / DT)
-    band = model.forecast(steps * DT, seed=seed)
-    future = truth[n - 1 : n + steps]
-    m = min(future.size, band.values.size)
+    steps = round(horizon / DT)
+    row["vpt_ahead"] = vpt_at(model.forecast(horizon, samples=0).values, truth, n - 1, steps, DT)
+    row["vpt_ahead_oracle"] = vpt_at(oracle.within(n - 1, steps), truth, n - 1, steps, DT)
+    first = round(1.0 / system.lyapunov / DT)
+    band, future = model.forecast(first * DT, seed=seed), truth[n - 1 : n + first]
     for key, low, high in (("band90", band.lower, band.upper), ("band50", band.inner_lower, band.inner_upper)):
         assert low is not None and high is not None
-        inside = (future[:m] >= low[:m]) & (future[:m] <= high[:m])
-        row[key] = float(inside.sum() / future.size)
+        row[key] = coverage(future, low, high)
     return row
+
+
+def within_the_record(scores: dict[str, list[float]]) -> dict[str, Any]:
+    """The columns of the starts within the record."""
+    median = {k: float(np.median(v)) for k, v in scores.items()}
+    best = {k: float(np.max(v)) for k, v in scores.items()}
+    return {
+        "vpt_past": scores["past"],
+        "vpt_oracle": scores["oracle"],
+        "vpt_smoothed": scores["smoothed"],
+        "past_median": median["past"],
+        "past_best": best["past"],
+        "past_paper_best": best["past_paper"],
+        "oracle_median": median["oracle"],
+        "oracle_best": best["oracle"],
+        "smoothed_median": median["smoothed"],
+        "oracle_ratio": median["past"] / median["oracle"] if median["oracle"] > 0 else None,
+    }
 
 
 # -- the table ---------------------------------------------------------------------------------------------
@@ -305,18 +283,19 @@ def print_table(rows: list[dict[str, Any]]) -> None:
 
 
 def write(rows: list[dict[str, Any]], out: Path) -> None:
-    """JSON with everything, CSV with the plain numbers; the JSON replaced in one move."""
-    rows = sorted(rows, key=lambda r: (list(CELLS).index(r["cell"]), r["seed"]))
-    draft = out.with_suffix(".json.part")
-    draft.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    draft.replace(out.with_suffix(".json"))
+    """The plain numbers, a line per seed."""
     names: dict[str, None] = {}
     for row in rows:
         names |= {k: None for k, v in row.items() if not isinstance(v, list) and k != "equation"}
-    with out.with_suffix(".csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(names), extrasaction="ignore")
+    with whole_file(out) as file:
+        writer = csv.DictWriter(file, list(names), extrasaction="ignore", lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
+
+
+def work(task: Task) -> dict[str, Any]:
+    """What a worker does."""
+    return run_seed(task.label, task.first, task.options["ahead"])
 
 
 def main() -> None:
@@ -327,29 +306,30 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--ahead", action="store_true", help="another stretch of the attractor for every seed")
-    parser.add_argument("--out", type=Path, default=Path("joint-results"), help="files to write, without suffix")
+    parser.add_argument("--out", type=Path, default=Path("joint-results"), help="folder of chunks; OUT.csv beside it")
     arguments = parser.parse_args()
-    stored = arguments.out.with_suffix(".json")
-    rows: list[dict[str, Any]] = json.loads(stored.read_text(encoding="utf-8")) if stored.exists() else []
-    done = {(r["cell"], r["seed"]) for r in rows}
-    if any(r["ahead"] != arguments.ahead for r in rows):
-        parser.error(f"{stored} was made {'without' if arguments.ahead else 'with'} --ahead; give another --out")
     seeds = range(arguments.first, arguments.first + arguments.seeds)
-    tasks = [(name, seed, arguments.ahead) for seed in seeds for name in arguments.cells if (name, seed) not in done]
-    if tasks:
-        if arguments.jobs == 1:  # so that the first seed's seconds hold no compilation; workers load the cache
-            jetode.reconstruct(systems["lorenz"].simulate(20.0).observe("x"))
-        parallel = Parallel(n_jobs=arguments.jobs, return_as="generator_unordered")
-        for row in parallel(delayed(run_seed)(*task) for task in tasks):
+    tasks = [
+        Task("joint:work", "seed", name, seed, seed + 1, 0, {"ahead": arguments.ahead})
+        for seed in seeds
+        for name in arguments.cells
+    ]
+    if arguments.jobs == 1:  # so that the first seed's seconds hold no compilation; workers load the cache
+        jetode.reconstruct(systems["lorenz"].simulate(20.0).observe("x"))
+    rows = []
+    with jobs(arguments.jobs) as execute:
+        for _, chunk in finished(tasks, ChunkStore(arguments.out), execute, print):
+            row = chunk.result
             rows.append(row)
-            write(rows, arguments.out)
             print(
                 f"{row['cell']:14s} {row['seed']:4d}  terms {'right' if row['true_terms'] else 'WRONG'}  "
                 f"N {100 * row.get('error_n', float('nan')):.3g} %  past {row.get('past_median', float('nan')):.3g}  "
                 f"{row['cpu_seconds']:.1f} s  {'trusted' if row['trusted'] else row['reason']}",
                 flush=True,
             )
-    print_table([r for r in rows if r["cell"] in arguments.cells])
+    rows.sort(key=lambda r: (list(CELLS).index(r["cell"]), r["seed"]))
+    write(rows, arguments.out.with_suffix(".csv"))
+    print_table(rows)
 
 
 if __name__ == "__main__":

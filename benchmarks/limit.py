@@ -43,6 +43,7 @@ from jetode.catalogue.systems import systems
 from jetode.equations.closure import Closure
 from jetode.equations.polynomials import Library, derivative, evaluate
 from jetode.equations.regular import RegularClosure
+from jetode.experiments.core.scoring import vpt_at
 from jetode.integration.forecast import forecast
 from jetode.joint.fit import covariance_of
 from jetode.joint.path import Identified, final_q, identified_from, past_state
@@ -50,7 +51,7 @@ from jetode.joint.problem import Prepared, prepare
 from jetode.joint.shooting.annealing import Schedule, anneal
 from jetode.joint.shooting.gaussnewton import Fit
 from jetode.records.series import Series
-from joint import CELLS, DT, HORIZON, PAPER_BEST, PAPER_HORIZON, SHIFT, Cell, target, true_regular, vpt
+from joint import CELLS, DT, HORIZON, PAPER_BEST, PAPER_HORIZON, SHIFT, Cell, target, true_regular
 
 Array = NDArray[np.float64]
 LIMITED = ("lorenz-15", "lorenz-30", "rossler-15", "rossler-30")
@@ -299,7 +300,7 @@ def past_vpts(p: Problem, seed: int, theta: Array, state_errors: Array | None = 
     for start in map(int, jetode.interior_starts(p.n, round(PAPER_HORIZON / DT))):
         state = past_state(model, record, start).end if state_errors is None else p.states[start] + state_errors[start]
         values = forecast(regular.field, state, spread, horizon, DT).values
-        scores.append([vpt(values, p.truth, start, h) for h in (horizon, PAPER_HORIZON)])
+        scores.append([vpt_at(values, p.truth, start, round(h / DT), DT) for h in (horizon, PAPER_HORIZON)])
     both = np.array(scores)
     return both[:, 0], both[:, 1]
 

@@ -13,20 +13,19 @@ import json
 import numpy as np
 
 import jetode
+from jetode.experiments.core.scoring import vpts_within
 
-HORIZON = 10.0
+DT, HORIZON = 0.01, 10.0
 PRESET = {"method": "paper", "denominator_degree": 1, "numerator_degree": 4}
 
 
 def scores(model: jetode.Model, truth: np.ndarray, starts: np.ndarray, coordinates: str) -> tuple[float, int]:
     """(median VPT, forecasts that stop early) over the starts."""
-    steps = round(HORIZON / 0.01)
-    times, stopped = [], 0
-    for start in map(int, starts):
-        run = model.forecast(HORIZON, start, past_only=False, samples=0, coordinates=coordinates)
-        stopped += run.values.size < steps + 1
-        times.append(jetode.valid_prediction_time(run.values, truth[start : start + steps + 1], 0.01))
-    return float(np.median(times)), stopped
+    steps = round(HORIZON / DT)
+    options = {"past_only": False, "samples": 0, "coordinates": coordinates}
+    runs = {int(start): model.forecast(HORIZON, int(start), **options).values for start in starts}
+    times = vpts_within(runs.get, truth, starts, steps, DT)
+    return float(np.median(times)), sum(values.size < steps + 1 for values in runs.values())
 
 
 def main() -> None:
@@ -37,12 +36,12 @@ def main() -> None:
     table = []
     for system in ("lorenz", "rossler"):
         truth = jetode.systems[system].simulate(60.0).observe("x").values
-        starts = jetode.interior_starts(truth.size, round(HORIZON / 0.01))
+        starts = jetode.interior_starts(truth.size, round(HORIZON / DT))
         for noise in (0.0, 0.02, 0.05, 0.15):
             rows = []
             for seed in range(1 if noise == 0.0 else arguments.seeds):
                 values = jetode.add_noise(truth, noise, np.random.default_rng(seed)) if noise else truth
-                record = jetode.Series(values, dt=0.01)
+                record = jetode.Series(values, dt=DT)
                 free = jetode.reconstruct(record, **PRESET)
                 bounded = jetode.reconstruct(record, **PRESET, crossing=True)
                 joint = jetode.reconstruct(record)

@@ -17,7 +17,8 @@ from time import process_time
 import numpy as np
 
 import jetode
-from jetode.experiments.panel.runs import TRANSIENT, Channel, compare, select
+from jetode.experiments.panel.channels import TRANSIENT, Channel, select
+from jetode.experiments.panel.comparison import compare
 
 CHANNELS = ("Lorenz x", "Rossler x")
 PER_OSCILLATION = (6, 8, 12, 20, 50, 200, 500)

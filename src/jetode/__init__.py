@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from jetode.integration.forecast import Forecast as Forecast
     from jetode.integration.valid_prediction_time import interior_starts as interior_starts
     from jetode.integration.valid_prediction_time import valid_prediction_time as valid_prediction_time
-    from jetode.joint.fit import Budget as Budget
     from jetode.joint.path import fit_state as fit_state
     from jetode.joint.pole_scan import pole_scan as pole_scan
+    from jetode.joint.progress import Budget as Budget
     from jetode.reconstruction.estimator import JetForecaster as JetForecaster
     from jetode.reconstruction.model import Model as Model
     from jetode.reconstruction.model import load as load
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Budget": "joint.fit",
+    "Budget": "joint.progress",
     "Closure": "equations.closure",
     "Forecast": "integration.forecast",
     "InputError": "support.errors",

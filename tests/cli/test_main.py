@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 from jetode.cli.main import cli
 from jetode.cli.reconstruct import stops_with_the_best
-from jetode.joint.fit import Budget
+from jetode.joint.progress import Budget
 
 JETODE = [sys.executable, "-m", "jetode"]
 PAPER = ["--method", "paper", "--order", "3", "--denominator-degree", "1", "--numerator-degree", "4"]
@@ -94,7 +94,7 @@ def test_reconstruct_json(folder):
 def test_reconstruct_writes_whole_files(folder):
     assert sorted(os.listdir(folder / "out")) == ["forecast.csv", "model.json", "report.html"]
     report = (folder / "out" / "report.html").read_text()
-    assert "<math" in report and "Trusted" in report and f"jetode reconstruct {folder / 'x.csv'}" in report
+    assert "<math" in report and "can be trusted" in report and f"jetode reconstruct {folder / 'x.csv'}" in report
     assert (folder / "out" / "report.html").stat().st_size < 6e6
 
 
@@ -239,7 +239,7 @@ def test_diagnose(folder):
     assert result.exit_code == 0, result.stderr
     data = json.loads(result.stdout)
     assert data["clean"] is True and data["dimension"] == 3 and data["deterministic"] is True
-    assert 100 < data["samples_per_oscillation"] < 130
+    assert 60 < data["samples_per_oscillation"] < 90
     text = run("diagnose", folder / "x.csv").stdout
     for word in ("noise", "delay", "dimension", "sampling", "drift", "surrogates"):
         assert word in text
@@ -276,13 +276,13 @@ def test_ctrl_c_ends_within_a_second_or_with_the_best_model(tmp_path, arguments,
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 def test_ctrl_c_cancels_the_budget_once_there_is_a_model(capsys):
-    budget, stages, before = Budget(), [], signal.getsignal(signal.SIGINT)
-    with stops_with_the_best(budget, stages.append) as progress:
-        progress("quadratic: eliminating terms")
+    budget, before = Budget(), signal.getsignal(signal.SIGINT)
+    with stops_with_the_best(budget):
+        budget.model_found()
         assert not budget.spent
         os.kill(os.getpid(), signal.SIGINT)
         assert budget.spent
-    assert stages == ["quadratic: eliminating terms"] and "best model so far" in capsys.readouterr().err
+    assert "best model so far" in capsys.readouterr().err
     assert signal.getsignal(signal.SIGINT) is before
 
 

@@ -15,14 +15,15 @@ import pytest
 from click.testing import CliRunner
 
 from jetode.cli.main import cli
+from jetode.experiments.core.store import Chunk
 from jetode.experiments.peers import registry as peers
 from jetode.experiments.study import printed, vpt
 from jetode.experiments.study.cells import GAUSSIAN, Cell, exact, paper_row, realize
-from jetode.experiments.study.chunks import Chunk, ChunkStore, Task
 from jetode.experiments.study.joint_cells import Iterations, exact_regular, peer_row, same_terms
 from jetode.experiments.study.run import ITEMS, chosen
 from jetode.experiments.study.sections import Plan, Results
 from jetode.experiments.study.statistics import rank_correlation, sweep_summary
+from jetode.integration import forecast as forecasting
 from jetode.reconstruction.reconstruct import reconstruct
 from jetode.support.errors import InputError
 
@@ -144,31 +145,6 @@ def test_an_earlier_run_is_not_overwritten_by_accident(undisturbed):
 def test_bad_options(tmp_path, options, says):
     result = CliRunner().invoke(cli, ["paper", "--out", str(tmp_path / "out"), *options])
     assert result.exit_code == 2 and says in result.stderr
-
-
-# -- chunks --------------------------------------------------------------------------------------------------
-
-
-def test_a_chunk_comes_back_bit_by_bit(tmp_path):
-    store = ChunkStore(tmp_path)
-    task = Task("paper", "a", 0, 2, 0, {"cell": {}})
-    values = [0.1, 1 / 3, 5e-324, 1.7976931348623157e308, -0.0]
-    assert store.load(task) is None
-    store.save(task, Chunk({"rows": values}, 1.0, 0.5))
-    found = store.load(task)
-    assert isinstance(found, Chunk)
-    assert np.array(found.result["rows"]).tobytes() == np.array(values).tobytes()
-    assert store.load(Task("paper", "a", 0, 2, 1, {"cell": {}})) == "foreign"
-
-
-@pytest.mark.parametrize("cut", [0, 1, 40, 200, -2])
-def test_a_torn_chunk_is_damaged(tmp_path, cut):
-    store = ChunkStore(tmp_path)
-    task = Task("paper", "a", 0, 2, 0, {})
-    store.save(task, Chunk({"rows": list(range(50))}, 1.0, 0.5))
-    text = store.path(task).read_bytes()
-    store.path(task).write_bytes(text[:cut])
-    assert store.load(task) == "damaged"
 
 
 # -- records and rows ------------------------------------------------------------------------------------------
@@ -320,3 +296,22 @@ def test_quick_makes_every_table_and_figure(tmp_path):
     figures = {path.stem for path in (tmp_path / "quick" / "figures").glob("*.png")}
     assert figures == {path.stem for path in (tmp_path / "quick" / "figures").glob("*.pdf")}
     assert figures == FIGURES
+
+
+def delays(values: tuple[int, int]) -> Results:
+    tasks = [Plan().system("delays", system) for system in ("lorenz", "rossler")]
+    return Results(tasks, {t.key: Chunk({"delay": v}, 0.0, 0.0) for t, v in zip(tasks, values, strict=True)})
+
+
+def test_settings_are_compared_not_claimed(monkeypatch):
+    section = ITEMS["settings"].build(Plan(), delays((16, 84)))
+    assert section.agrees is True and len(section.data["rows"]) == len(printed.SETTINGS)
+    assert section.sentence.startswith(f"Agrees: {len(printed.SETTINGS) - 5} of {len(printed.SETTINGS)}")
+    other = ITEMS["settings"].build(Plan(), delays((17, 84)))
+    assert other.agrees is False and "FNN delay" in other.sentence
+    monkeypatch.setattr(forecasting, "BACKENDS", ("euler",))
+    assert ITEMS["settings"].build(Plan(), delays((16, 84))).agrees is False
+
+
+def test_a_drawing_claims_no_agreement():
+    assert ITEMS["pipeline"].build(Plan(), Results([], {})).agrees is None

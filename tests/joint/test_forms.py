@@ -8,7 +8,7 @@ import pytest
 from jetode.catalogue.systems import systems
 from jetode.equations.polynomials import Library, evaluate
 from jetode.equations.regular import RegularClosure
-from jetode.experiments.panel.runs import select
+from jetode.experiments.panel.channels import select
 from jetode.joint.forms import (
     RIDGE,
     Jets,

@@ -8,7 +8,10 @@ import pytest
 
 import jetode
 from jetode.equations.closure import Closure
-from jetode.reconstruction.model import Model, RecordInfo, SplineInfo, Verdict, load
+from jetode.reconstruction.dynamics.rational import RationalDynamics
+from jetode.reconstruction.model import Model, load
+from jetode.reconstruction.record_info import RecordInfo, SplineInfo
+from jetode.reconstruction.verdict import Verdict
 from jetode.support.errors import InputError
 
 DT = 0.1
@@ -18,19 +21,12 @@ def oscillator(record=None) -> Model:
     """u1' = −u0, at the end of a sine."""
     t = DT * np.arange(500)
     record = jetode.Series(np.sin(t), DT, name="angle") if record is None else record
-    return Model(
-        method="paper",
-        order=2,
-        closure=Closure({(1, 0): -1.0}, {(0, 0): 1.0}, 2),
-        noise_sigma=0.0,
-        record=RecordInfo.of(record),
-        verdict=Verdict(True, "It is exact."),
-        spread=np.array([0.7, 0.7]),
-        end_state=np.array([np.sin(t[-1]), np.cos(t[-1])]),
-        spline=SplineInfo(5, "interpolate", 0.0, 500.0, 0.0),
-        settings={"windows": 200},
-        jets=np.stack([np.sin(t), np.cos(t)], axis=1),
-    )
+    spline = SplineInfo(5, "interpolate", 0.0, 500.0, 0.0)
+    jets = np.stack([np.sin(t), np.cos(t)], axis=1)
+    closure = Closure({(1, 0): -1.0}, {(0, 0): 1.0}, 2)
+    dynamics = RationalDynamics(closure, np.array([0.7, 0.7]), jets[-1], spline, DT, jets=jets)
+    verdict = Verdict("exact", "It is exact.")
+    return Model("paper", 0.0, RecordInfo.of(record), verdict, dynamics, spline, settings={"windows": 200})
 
 
 def test_forecasts_start_where_they_are_told():

@@ -9,15 +9,15 @@ import pytest
 
 import jetode
 from jetode.catalogue.systems import systems
-from jetode.reconstruction.verdict import (
+from jetode.reconstruction.advice import refused
+from jetode.reconstruction.evidence import (
     Evidence,
     block_ratio,
-    judge,
     lag_correlation,
     quantile_distance,
-    refused_advice,
     spectrum_distance,
 )
+from jetode.reconstruction.verdict import judge
 from jetode.records.series import Series
 from jetode.signal.jets_against_delays import Sufficiency
 from jetode.signal.noise import add_noise
@@ -45,14 +45,14 @@ GOOD = Evidence(
 
 
 def test_good_evidence_is_trusted():
-    verdict = judge(GOOD, clean=False)
+    verdict = judge(GOOD)
     assert verdict.trusted and "held-out" in verdict.reason
 
 
 def test_a_clean_record_may_need_many_terms():
     """What 14 coefficients leave 1e-9 of is stated, not imitated; at 1e-4 it may be imitated."""
-    assert judge(replace(GOOD, terms=14, residual=1e-9), clean=True).trusted
-    assert not judge(replace(GOOD, terms=14, residual=1e-4), clean=True).trusted
+    assert judge(replace(GOOD, terms=14, residual=1e-9, clean=True)).trusted
+    assert not judge(replace(GOOD, terms=14, residual=1e-4, clean=True)).trusted
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_a_clean_record_may_need_many_terms():
     ],
 )
 def test_each_failure_has_its_sentence(change, word):
-    verdict = judge(replace(GOOD, **change), clean=False)
+    verdict = judge(replace(GOOD, **change))
     assert not verdict.trusted and word in verdict.reason and verdict.reason.endswith(".")
     assert verdict.advice.endswith(".") and verdict.advice not in verdict.reason
 
@@ -89,23 +89,23 @@ BLIND = Sufficiency((1.0,), {2: (0.8,), 3: (0.8,), 4: (0.8,)}, {1.4: (0.1,)})
 @pytest.mark.parametrize(
     ("change", "word"),
     [
-        ({"sampling": 6.0}, "faster"),
+        ({"sampling": 1.0}, "faster"),
         ({"drift": 0.5, "drift_z": 6.0}, "stationary"),
         ({"sufficiency": BLIND}, "delays"),
         ({"oscillations": 12.0}, "longer"),
         ({"colour": 0.5}, "sigma"),
         ({"residual": 0.5}, "lower noise"),
-        ({"offset": 50.0, "sampling": 6.0}, "mean lies 50 std from 0"),
+        ({"offset": 50.0, "sampling": 1.0}, "mean lies 50 std from 0"),
         ({}, "another channel"),
     ],
 )
 def test_advice_follows_what_the_record_shows(change, word):
-    assert word in judge(replace(GOOD, noise_ratio=1.5, **change), clean=False).advice
+    assert word in judge(replace(GOOD, noise_ratio=1.5, **change)).advice
 
 
 def test_a_hidden_coordinate_explains_a_refusal_and_causes_none():
-    assert judge(replace(GOOD, sufficiency=BLIND), clean=False).trusted
-    refused = judge(replace(GOOD, bounded=False, sufficiency=BLIND), clean=False)
+    assert judge(replace(GOOD, sufficiency=BLIND)).trusted
+    refused = judge(replace(GOOD, bounded=False, sufficiency=BLIND))
     assert "hidden from the jets" in refused.reason and refused.reason.startswith("A long run")
 
 
@@ -120,8 +120,8 @@ def test_spectrum_distance_is_that_of_the_frequencies():
 
 
 def test_a_clean_record_must_be_met_closely():
-    assert judge(replace(GOOD, residual=1e-6, held_out=1e4, noise_ratio=50.0), clean=True).trusted
-    assert "unexplained" in judge(replace(GOOD, residual=0.05), clean=True).reason
+    assert judge(replace(GOOD, residual=1e-6, held_out=1e4, noise_ratio=50.0, clean=True)).trusted
+    assert "unexplained" in judge(replace(GOOD, residual=0.05, clean=True)).reason
 
 
 def test_measures():
@@ -179,7 +179,7 @@ def test_white_noise_is_refused():
 def test_advice_where_nothing_could_be_fitted(period, samples, word):
     noisy = add_noise(np.sin(2 * np.pi * np.arange(samples) / period), 0.05, np.random.default_rng(0))
     for unit in (1.0, 1e-6):
-        assert word in refused_advice(Series(noisy, unit))
+        assert word in refused(Series(noisy, unit))
 
 
 @pytest.mark.slow

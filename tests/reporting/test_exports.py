@@ -17,7 +17,11 @@ from scipy.integrate import solve_ivp
 from jetode.equations.field import Field
 from jetode.equations.regular import RegularClosure
 from jetode.integration.dop853 import integrate
-from jetode.reconstruction.model import Model, RecordInfo, SplineInfo, Verdict
+from jetode.reconstruction.dynamics.rational import RationalDynamics
+from jetode.reconstruction.dynamics.regular import RegularDynamics
+from jetode.reconstruction.model import Model
+from jetode.reconstruction.record_info import RecordInfo, SplineInfo
+from jetode.reconstruction.verdict import Verdict
 from jetode.records.series import Series
 from jetode.reporting.exports import FORMATS, equations, export
 from jetode.support.errors import InputError
@@ -27,25 +31,20 @@ LORENZ = RegularClosure(
     {(0, 0, 0): 720.0, (0, 0, 1): -8 / 3, (1, 1, 0): -1.0, (2, 0, 0): -10.0}, 3,
 )  # fmt: skip
 STATE = np.array([-5.0, -30.0, 60.0])
+SPREAD = np.array([8.0, 40.0, 50.0])
 STEPS, DT = 100, 0.01
 
 
 def model_of(regular: RegularClosure | None) -> Model:
-    closure = LORENZ.rational()
     record = Series(np.sin(np.arange(100.0)), DT, name='x */ \n -- """ <&', unit="mA", time_unit="s")
-    return Model(
-        method="joint",
-        order=3,
-        closure=closure,
-        noise_sigma=0.1,
-        record=RecordInfo.of(record),
-        verdict=Verdict(True, 'Made "by hand".'),
-        spread=np.array([8.0, 40.0, 50.0]),
-        end_state=STATE if regular is not None else LORENZ.jets(STATE),
-        spline=SplineInfo(5, "gcv", 1.0, 10.0, 1.0),
-        regular=regular,
-        coordinates="jet" if regular is None else "regular",
-    )
+    # an export needs nothing of the fit
+    dynamics = in_jets(None) if regular is None else RegularDynamics(None, regular, SPREAD, STATE, None)
+    return Model("joint", 0.1, RecordInfo.of(record), Verdict("exact", 'Made "by hand".'), dynamics)
+
+
+def in_jets(regular: RegularClosure | None) -> RationalDynamics:
+    spline = SplineInfo(5, "gcv", 1.0, 10.0, 1.0)
+    return RationalDynamics(LORENZ.rational(), SPREAD, LORENZ.jets(STATE), spline, DT, 0.1, regular)
 
 
 @pytest.fixture(params=["regular", "rational"])
@@ -128,8 +127,7 @@ def test_sbml(model):
 
 
 def test_a_model_in_jets_starts_at_its_hidden_coordinate():
-    jets = LORENZ.jets(STATE)
-    found = equations(replace(model_of(LORENZ), coordinates="jet", end_state=jets))
+    found = equations(replace(model_of(LORENZ), dynamics=in_jets(LORENZ)))
     np.testing.assert_allclose(found.start, STATE)
 
 

@@ -23,7 +23,7 @@ def test_clean_lorenz(lorenz):
     found = diagnose(lorenz)
     assert found.clean and found.deterministic and found.dimension == 3
     assert found.delay == pytest.approx(16, abs=2)
-    assert found.samples_per_oscillation == pytest.approx(114, rel=0.05)
+    assert found.samples_per_tc == pytest.approx(18.1, rel=0.05)
     assert not found.advice  # the mean of 52 oscillations wanders, which is no drift
     json.dumps(found.to_json(), allow_nan=False)
 

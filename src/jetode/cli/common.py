@@ -14,7 +14,8 @@ import click
 from jetode.records.table import Reading
 from jetode.support.errors import InputError
 
-OK, BAD_INPUT, NOT_TRUSTED, INTERRUPTED = 0, 2, 3, 130
+OK, BAD_INPUT, NOTHING, PARTLY, INTERRUPTED = 0, 2, 3, 4, 130
+EXIT_CODES = {"exact": OK, "approximate": PARTLY, "forecast": PARTLY, "none": NOTHING}  # by the verdict's grade
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 quiet_option = click.option("--quiet", is_flag=True, help="Print nothing but errors.")

@@ -1,7 +1,8 @@
-"""The command line: five commands and a demo, one sentence per error, exit codes 0, 2 and 3.
+"""The command line: every command, one sentence per error, exit codes 0, 2, 3 and 4.
 
-0 a trusted model (or a command that has none to judge); 2 bad usage or input; 3 the record was read but no
-trustworthy model was found; 130 stopped by Ctrl-C.  Every file appears whole or not at all.
+0 an exact model (or a command that has none to judge); 4 an approximate equation, or forecasts without one; 3 the
+record was read but neither was found; 2 bad usage or input; 130 stopped by Ctrl-C.  Every file appears whole or
+not at all.
 """
 
 from __future__ import annotations
@@ -133,15 +134,21 @@ def diagnose(
 @cli.command()
 @click.argument("model", type=click.Path(path_type=Path))
 @click.option("--horizon", type=float, required=True, help="How far ahead, in the record's time unit.")
-@click.option("--start", type=int, help="Start at this sample of --record (default: the end of the record).")
-@click.option("--record", type=click.Path(path_type=Path), help="The record, needed with --start.")
+@click.option("--start", type=int, help="Start at this sample of --record (default: its end).")
+@click.option(
+    "--record",
+    "records",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="Start at the end of this record instead of the model's own (of the last, where it is given several times).",
+)
 @reading_options
 @click.option("--out", type=click.Path(path_type=Path), help="CSV file to write (default: standard output).")
 def forecast(
     model: Path,
     horizon: float,
     start: int | None,
-    record: Path | None,
+    records: tuple[Path, ...],
     reading: Reading,
     out: Path | None,
 ) -> int:
@@ -150,16 +157,22 @@ def forecast(
     \b
     Example:
       jetode forecast result/model.json --horizon 20 --out ahead.csv
+      jetode forecast result/model.json --horizon 20 --record today.csv
     """
     positive("horizon", horizon)
-    if start is not None and record is None:
+    if start is not None and not records:
         raise InputError("The '--start' option needs the record again: give it with '--record FILE'.")
-    series = None if record is None else read_with(record, reading)
+    series = [read_with(record, reading) for record in records]
     from jetode.reconstruction.model import load
 
     loaded = load(model)
-    if series is not None:
+    if series:
         loaded = loaded.with_record(series)
+        if len(series) > 1:
+            where = "at its end" if start is None else f"at its sample {start}"
+            click.echo(f"Of {len(series)} records, the forecast starts in the last, {records[-1]}, {where}.", err=True)
+        for note in loaded.record.notes:
+            click.echo(f"{records[-1]} was {note}.", err=True)
     ahead = loaded.forecast(horizon, start=start)
     _write(out, [ahead.csv()])
     if ahead.stop.value != "COMPLETED":

@@ -62,10 +62,10 @@ def paper(
     """
     from joblib import cpu_count
 
-    from jetode.experiments.study.chunks import ChunkStore
+    from jetode.experiments.core.store import ChunkStore
+    from jetode.experiments.core.sweep import cluster, local
     from jetode.experiments.study.run import QUICK, chosen, run, write
     from jetode.experiments.study.sections import Plan
-    from jetode.experiments.study.sweep import cluster, local
 
     given = {
         "realizations": realizations,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -15,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jetode.cli.common import (
+    EXIT_CODES,
     INTERRUPTED,
-    NOT_TRUSTED,
     OK,
     command_line,
     json_option,
@@ -32,15 +31,13 @@ from jetode.support.errors import InputError
 from jetode.support.files import make_directory, write_text
 
 if TYPE_CHECKING:
-    from jetode.joint.fit import Budget
+    from jetode.joint.progress import Budget
     from jetode.reconstruction.model import Model
 
 DEMO_RECORD = "lorenz_x_15.csv"
 FORMATS = ("python", "c", "julia", "ode", "sbml")
 WRITTEN = ("model.json", "forecast.csv", "report.html")
 OSCILLATIONS = 20
-# stages of the joint fit from which on there is a model to stop with
-STOPPABLE = ("eliminating", "polishing", "checking")
 
 
 @click.command()
@@ -78,7 +75,8 @@ def reconstruct(
       jetode simulate lorenz --noise 0.15 --out lorenz.csv
       jetode reconstruct lorenz.csv --out result      # then open result/report.html
 
-    Exits with 0 when the model can be trusted, 3 when it cannot (the numbers are still written).
+    Exits with 0 when the equation can be trusted, 4 when it is approximate or only forecasts hold, 3 when there is
+    neither (what was tried is still written).
     """
     records = [read_with(file, reading) for file in files]
     given = {name: value for name, value in options.items() if value is not None}
@@ -136,15 +134,15 @@ def run(
     """Reconstruct, forecast, write and show."""
     if horizon is not None:
         positive("horizon", horizon)
-    from jetode.joint.fit import Budget
+    from jetode.joint.progress import Budget
     from jetode.reconstruction.reconstruct import method_of
     from jetode.reconstruction.reconstruct import reconstruct as fit
 
     with working("Reconstructing", quiet) as say:
         if method_of(options) == "joint":
             budget = Budget(options.get("max_seconds"))
-            with stops_with_the_best(budget, say) as progress:
-                model = fit(records, budget=budget, progress=progress, **options)
+            with stops_with_the_best(budget):
+                model = fit(records, budget=budget, progress=say, **options)
         elif len(records) > 1:
             raise InputError("Several records need the joint fit: leave --method and the degrees out.")
         else:
@@ -165,41 +163,30 @@ def run(
         click.echo(one_json(model.summary()))
     elif not quiet:
         click.echo(summary(model, forecast, [] if out is None else [out / name for name in WRITTEN]))
-    return OK if model.verdict.trusted else NOT_TRUSTED
+    return EXIT_CODES[model.verdict.grade]
 
 
 def default_horizon(model: Model) -> float:
     """A tenth of the record, but no more oscillations than any forecast is likely to hold."""
-    return min(0.1 * model.record.dt * model.record.n, OSCILLATIONS * 2 * math.pi * model.characteristic_time)
+    return min(0.1 * model.record.dt * model.record.n, OSCILLATIONS * model.oscillation)
 
 
 @contextmanager
-def stops_with_the_best(budget: Budget, say: Callable[[str], None]) -> Iterator[Callable[[str], None]]:
-    """Ctrl-C cancels the budget once there is a model to stop with; before that, and twice, it ends the process.
-
-    Yields the progress callback that keeps track of the stage.
-    """
+def stops_with_the_best(budget: Budget) -> Iterator[None]:
+    """Ctrl-C cancels the budget once there is a model to stop with; before that, and twice, it ends the process."""
     if threading.current_thread() is not threading.main_thread():
-        yield say
+        yield
         return
-    stoppable = False
-
-    def progress(stage: str) -> None:
-        nonlocal stoppable
-        stoppable = stoppable or any(word in stage for word in STOPPABLE)
-        say(stage)
 
     def stop(*_: object) -> None:
-        nonlocal stoppable
-        if not stoppable:
+        if budget.cancelled or not budget.has_model:
             click.echo("Stopped; nothing was left half-written.", err=True)
             os._exit(INTERRUPTED)
-        stoppable = False
         budget.cancel()
         click.echo("Stopping with the best model so far; Ctrl-C again ends at once.", err=True)
 
     earlier = signal.signal(signal.SIGINT, stop)
     try:
-        yield progress
+        yield
     finally:
         signal.signal(signal.SIGINT, earlier)

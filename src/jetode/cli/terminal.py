@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 LONG_EQUATION = 800  # characters
 COORDINATE = re.compile(r"\bu(\d)")
+COLOURS = {"exact": "green", "approximate": "yellow", "forecast": "yellow", "none": "red"}  # of the verdict's grade
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
@@ -61,28 +62,29 @@ def working(what: str, quiet: bool = False) -> Iterator[Callable[[str], None]]:
 
 def summary(model: Model, forecast: Forecast, written: Sequence[Path]) -> str:
     """What the terminal shows: record, noise, equation, verdict, forecast, what to do next."""
-    from jetode.reporting.forecast_reach import next_steps, outlook
+    from jetode.reporting.forecast_reach import next_steps, outlook, sentence
 
     record = model.record
     unit = f" {record.time_unit}" if record.time_unit else ""
     noise = model.summary()["noise"]
-    word, colour = ("trusted", "green") if model.verdict.trusted else ("not trusted", "red")
-    several = f"{len(model.records)} records, the first with " if len(model.records) > 1 else ""
+    grade = model.verdict.grade
+    several = f"{record.count} records, the last with " if record.count > 1 else ""
     size = f"{several}{record.n} samples, dt {record.dt:g}{unit}, std {record.std:.4g} {record.unit}"
-    ahead = f"{forecast.t[-1]:g}{unit} ahead" + ("" if forecast.completed else f", then {forecast.stop.value}")
-    held = outlook(model, forecast).text()
+    after = " of the end of the last record" if record.count > 1 else ""
+    ahead = f"{forecast.t[-1]:g}{unit} ahead{after}" + ("" if forecast.completed else f", then {forecast.stop.value}")
+    reach = outlook(model, forecast)
     rows = [("record", size.rstrip())]
-    rows += [("", note) for note in model.settings.get("reduction") or ()]
+    rows += [("", note) for note in record.notes]
     rows += [
+        ("verdict", f"{grade}: {sentence(model, reach)}"),
         ("noise", f"σ {noise['sigma']:.3g}, {100 * noise['fraction']:.2g} % of the signal"),
         *zip(("equation", *[""] * 9), _equation(model), strict=False),
-        ("verdict", f"{word}: {model.verdict.reason}"),
-        ("forecast", ahead + (f"; it holds for {held}" if held else "")),
+        ("forecast", ahead),
     ]
     if written:
         rows.append(("written", ", ".join(str(path) for path in written)))
     steps = next_steps(model)
-    if model.verdict.trusted and written:
+    if grade == "exact" and written:
         steps = (f"open {written[-1]} in a browser; `jetode export {written[0]}` hands the equations on",)
     rows += zip(("next", *[""] * len(steps)), steps, strict=False)
     width = max(60, min(110, shutil.get_terminal_size().columns))
@@ -92,16 +94,17 @@ def summary(model: Model, forecast: Forecast, written: Sequence[Path]) -> str:
         )
         for name, text in rows
     )
-    shown = f"{'verdict':<9} {word}"  # coloured after wrapping, which would count the colour's characters
-    return lines.replace(shown, f"{'verdict':<9} {click.style(word, fg=colour, bold=True)}", 1)
+    shown = f"{'verdict':<9} {grade}"  # coloured after wrapping, which would count the colour's characters
+    return lines.replace(shown, f"{'verdict':<9} {click.style(grade, fg=COLOURS[grade], bold=True)}", 1)
 
 
 def _equation(model: Model) -> list[str]:
-    """The equations, one per line; or their size where they are long."""
+    """The equations, one per line; their size where they are long; none where the verdict does not let them count."""
+    if model.shown_equation is None:
+        return ["none" + (" (the report folds away what was tried)" if model.dynamics.equation is not None else "")]
     text: str = model.equation("text", 4)
     if len(text) > LONG_EQUATION:
-        above, below = len(model.closure.numerator), len(model.closure.denominator)
-        return [f"u{model.order - 1}' = N/D with {above} and {below} terms (model.json has them all)"]
+        return [f"{len(model.coefficients())} coefficients (model.json has them all)"]
     return COORDINATE.sub(lambda m: "u" + m[1].translate(SUBSCRIPTS), text).splitlines()
 
 

@@ -1,4 +1,5 @@
-"""The head of a chain, u0' = f0(u0) + c(u0) v: from the closure of its second coordinate to that of the record.
+"""The head of a chain, u0' = f0(u0) + c(u0) v: from the closure of its second coordinate to that of the record
+(docs/mathematics.md (3.9), (3.10)).
 
 With v = (u1 − f0)/c and v' = (u2 − (f0' + c' v) u1)/c, the closure B v'' = A(u0, v, v') gives
 

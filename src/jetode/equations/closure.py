@@ -1,4 +1,4 @@
-"""The rational closure D(u) u_{n−1}' = N(u) and how to compare two: Eqs. (rel_l2), (cosine).
+"""The rational closure D(u) u_{n−1}' = N(u) and how to compare two (docs/mathematics.md (1.1), (1.7)).
 
 N and D are polynomials in the jet coordinates (u0 … u_{n−1}).  A common factor κ leaves the closure as it is;
 comparisons fix it by a least-squares fit of κD to the reference denominator, as in the paper.

@@ -1,5 +1,5 @@
 """Autonomous vector fields as data: the system u0' = u1, …, u_{n-1}' = N(u)/D(u) of the paper's Sec. 2, the
-regular closure of docs/mathematics.md §3 and every known system, evaluated by one compiled routine.
+regular closure of docs/mathematics.md (3.1) and every known system, evaluated by one compiled routine.
 
 A field of dimension d has ``chain`` rows x_i' = x_{i+1}, then polynomial rows; the last row may be divided by
 a denominator.  With ``sines`` the polynomials have 2d variables (x_0 …, sin x_0 …), as Thomas' system needs.

@@ -1,4 +1,4 @@
-"""The regular closure (docs/mathematics.md §3): the rational closure D u' = N without its pole.
+"""The regular closure (docs/mathematics.md (3.1)–(3.5)): the rational closure D u' = N without its pole.
 
 For order n (jet coordinates u0 … u_{n−1}) the last coordinate is replaced by the hidden coordinate w:
 
@@ -7,7 +7,8 @@ For order n (jet coordinates u0 … u_{n−1}) the last coordinate is replaced b
 so that u_{n−1} = a + D w.  Nothing here is singular; differentiating u_{n−1} = a + D w gives N/D back exactly.
 The change w → α w + g(u) leaves the model unchanged; :meth:`RegularClosure.canonical` fixes it.
 
-A *chain* (order 3) has a second hidden coordinate v in place of u1, seen through a factor that can vanish:
+A *chain* (order 3, docs/mathematics.md (3.9)) has a second hidden coordinate v in place of u1, seen through a factor
+that can vanish:
 
     u0' = f0(u0) + c(u0) v,     v' = a(u0, v) + D(u0, v) w,     w' = P(u0, v, w)
 

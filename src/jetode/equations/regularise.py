@@ -1,4 +1,4 @@
-"""From the rational closure back to a regular one (mathematics.md §3): crossing conditions, and how well N meets them.
+"""From the rational closure back to a regular one: crossing conditions (docs/mathematics.md (3.6)), how N meets them.
 
 Where N/D is smooth along trajectories that cross D = 0, N is D' (u_{n−1} − a) on the pole, and the rest of it the
 image of a polynomial P.  :func:`crossing_family` spans all such N; :func:`regularise` finds the one nearest to an N.
@@ -34,7 +34,7 @@ class Regularisation:
     """What :func:`regularise` found: the nearest regular form and how far it is from the rational closure.
 
     ``misfit`` is the relative L2 distance of the numerators, in the scaled coordinates given; below a tolerance
-    set by the accuracy of N, the crossing conditions of mathematics.md §3 hold.
+    set by the accuracy of N, the crossing conditions (docs/mathematics.md (3.6)) hold.
     """
 
     regular: RegularClosure | None
@@ -163,7 +163,7 @@ def crossing_family(
     a_degree: int = 1,
     hidden_degree: int = 2,
 ) -> tuple[Polynomial, list[Exponents], list[Polynomial]]:
-    """All numerators that cross D = 0 smoothly (mathematics.md §3): N = known + Σ_j P_j column_j.
+    """All numerators that cross D = 0 smoothly (docs/mathematics.md (3.7)): N = known + Σ_j P_j column_j.
 
     known = D a' + D' (u_{n−1} − a); a term u^β w^m of P adds u^β D^(2−m) (u_{n−1} − a)^m, up to total ``degree`` with
     ``a`` counted as of degree ``a_degree`` and m ≤ ``hidden_degree``.

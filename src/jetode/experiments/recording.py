@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from scipy.interpolate import CubicSpline
 
+from jetode.experiments.core.scoring import TIMES, blown_up, score_runs, truths
 from jetode.experiments.peers.narx import Rollout
 from jetode.experiments.peers.registry import fit as fit_peer
-from jetode.integration.valid_prediction_time import valid_prediction_time
 from jetode.reconstruction.model import Model
 from jetode.reconstruction.reconstruct import reconstruct
 from jetode.records.series import Series
@@ -23,13 +23,10 @@ from jetode.signal.decimate import decimate
 from jetode.signal.jets_against_delays import Sufficiency, sufficiency
 from jetode.signal.oscillations import count_oscillations, mean_drift
 from jetode.signal.spline import smooth
-from jetode.support.arrays import FloatArray, IntArray
+from jetode.support.arrays import FloatArray
 from jetode.support.errors import InputError
 
-AT = (0.25, 0.5, 1.0, 2.0, 4.0)  # oscillations
-THRESHOLD = 0.4  # of std
 PAST = 40.0  # oscillations before a start that a model's state may use
-BLOWN = 2.0  # ranges of the recording
 OURS = "jetode"
 TRIVIAL = ("persistence", "repetition")
 DRIFTS = 3.0  # standard errors of the mean's drift between the halves
@@ -65,7 +62,7 @@ def measure_recording(
 ) -> dict[str, Any]:
     """Errors, valid prediction times and blow-ups of the model and of each peer, as plain data."""
     period = oscillation(record.values)
-    steps = round(max(AT) * period)
+    steps = round(max(TIMES) * period)
     half = record.n // 2
     if half <= 2 * steps or starts < 1:
         raise InputError(
@@ -84,8 +81,9 @@ def measure_recording(
         began = process_time()
         rollout = rollouts[name] if name in rollouts else fit_peer(name, first.values, record.dt)
         runs = rollout(record.values, ends, steps)
-        results[name] = score_runs(runs, record.values, ends, period) | {
-            "seconds": round(seconds.get(name, 0.0) + process_time() - began, 1)
+        results[name] = score_runs(runs, truths(record.values, ends, steps), record.std, period) | {
+            "blown": float(np.mean(blown_up(runs, record.values))),
+            "seconds": round(seconds.get(name, 0.0) + process_time() - began, 1),
         }
     drift, error = mean_drift(record.values)
     jets = sufficiency(record.values)
@@ -128,27 +126,3 @@ def conclusion(
     if jets is not None:
         said.append(f" {jets.sentence()}")
     return "".join(said)
-
-
-def score_runs(runs: FloatArray, values: FloatArray, ends: IntArray, period: float) -> dict[str, Any]:
-    """Median normalised error at each time, median VPT in oscillations, share of blow-ups."""
-    spread, steps = float(np.std(values)), runs.shape[1] - 1
-    truths = np.stack([values[end : end + steps + 1] for end in ends])
-    reach = BLOWN * float(np.ptp(values))
-    blown = np.any(~np.isfinite(runs) | (np.abs(runs - np.median(values)) > reach), axis=1)
-    error = np.where(np.isfinite(runs), np.abs(runs - truths), np.inf) / spread
-    width = max(1, round(period / 16))
-    shown = {}
-    for at in AT:
-        middle = round(at * period)
-        window = error[:, max(0, middle - width) : middle + width + 1]
-        shown[f"{at:g}"] = _finite(np.median(np.sqrt(np.mean(window**2, axis=1))))
-    times = [
-        valid_prediction_time(run, truth, 1.0 / period, THRESHOLD, width)
-        for run, truth in zip(runs, truths, strict=True)
-    ]
-    return {"error": shown, "vpt": float(np.median(times)), "blown": float(np.mean(blown))}
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None

@@ -43,6 +43,8 @@ _COMPLETED, _POLE, _DIVERGED, _STEP_TOO_SMALL, _STEP_LIMIT = range(5)
 class Stop(StrEnum):
     """Why an integration ended.
 
+    POLE is told from other failures as in docs/mathematics.md (2.3).
+
     A change of sign of D alone is no failure: an exact closure crosses D = 0 smoothly.  POLE is a failure
     (collapsed step, non-finite state or bound exceeded) *while* |D| is below ``POLE_FRACTION`` of its largest
     value so far or changes sign within the failed step; the same failure elsewhere is STEP_TOO_SMALL or

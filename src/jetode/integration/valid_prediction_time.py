@@ -1,4 +1,4 @@
-"""Valid prediction time, Eq. (vpt) of the paper, the eight interior starts and Lyapunov times Λ = λ1 T."""
+"""Valid prediction time (docs/mathematics.md (5.1), the paper's Eq. vpt), interior starts, Lyapunov times Λ = λ1 T."""
 
 from __future__ import annotations
 

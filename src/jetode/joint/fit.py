@@ -5,7 +5,6 @@ search (forms, terms) â†’ polish on the whole record at the noise's own level â†
 
 from __future__ import annotations
 
-import time as clock
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -17,6 +16,7 @@ from jetode.joint.forms import RIDGE, is_pole_constant, regular_of
 from jetode.joint.null_space_proposals import DEGREES, LINEAR, Proposal
 from jetode.joint.path import Identified, StateFit, describe, estimate_path, final_q
 from jetode.joint.problem import SMALLEST_SIGMA, Loss, Prepared, prepare
+from jetode.joint.progress import Budget, WithModel
 from jetode.joint.search import FREE, SEARCH_SIGMA, Found, climb, propose, search
 from jetode.joint.shooting.annealing import Schedule, anneal
 from jetode.joint.shooting.gaussnewton import Data, Fit, Linearisation, path_states
@@ -33,23 +33,6 @@ MOST_ITERATIONS = 4500  # of the search: eight times what Lorenz at 15 % needs, 
 CLEAN_ITERATIONS = 3000  # where the null space of a clean record has found nothing: its iterations take longer
 FNN_SAMPLES = 3000
 DELAY = 0.5  # tc: of the false neighbours
-
-
-class Budget:
-    """A time limit and a way to stop early: the fit then ends with the best model so far."""
-
-    def __init__(self, max_seconds: float | None = None) -> None:
-        self._end = None if max_seconds is None else clock.monotonic() + max_seconds
-        self._cancelled = False
-
-    def cancel(self) -> None:
-        """Stop at the next iteration."""
-        self._cancelled = True
-
-    @property
-    def spent(self) -> bool:
-        """Whether the fit must end."""
-        return self._cancelled or (self._end is not None and clock.monotonic() >= self._end)
 
 
 class Effort:
@@ -173,75 +156,127 @@ def false_neighbour_order(prepared: Prepared) -> int:
     return 3 if found is None else max(2, found)
 
 
-def identify_form(
-    records: Sequence[Series],
-    order: int | None,
-    sigma: float | None,
-    loss: Loss,
-    interrupt: Effort,
-    say: Callable[[str], None],
-    constraints: Constraints,
-    null_space: bool,
-) -> tuple[Prepared, Found] | Proposal:
-    """Order, form and terms: by the null space where the record is clean, else by the search.
+@dataclass(frozen=True)
+class Request:
+    """What to fit: records of one system, its order (None: found), the noise's std (None: estimated), what is known."""
 
-    A clean record's closure that has no regular form comes back as the rational proposal.
+    records: Sequence[Series]
+    order: int | None = None
+    sigma: float | None = None
+    loss: Loss = "auto"
+    constraints: Constraints = FREE
+    seed: int = 0  # of the resampling that tells how stable each term is
+
+    def prepared(self, order: int) -> Prepared:
+        """The dimensionless problem of one order."""
+        return prepare(self.records, order, self.sigma, loss=self.loss)
+
+
+Form = tuple[Prepared, Found]
+
+
+def null_space_form(
+    request: Request, prepared: Prepared, interrupt: Effort, say: Callable[[str], None]
+) -> Form | Proposal | None:
+    """Order, form and terms of a clean record by its null space; the rational proposal where it has no regular form."""
+    orders = (request.order,) if request.order else ORDERS
+    ready = {request.order or 3: prepared}
+    for n, degrees in [(n, LINEAR) for n in orders] + [(n, None) for n in orders]:
+        say(f"null space of order {n}")
+        if n not in ready:
+            ready[n] = request.prepared(n)
+        proposed = propose(ready[n], n, interrupt, degrees) if n in DEGREES else None
+        if isinstance(proposed, Proposal):
+            return proposed
+        if proposed is not None:
+            return ready[n], proposed
+    return None
+
+
+def searched_form(request: Request, prepared: Prepared, interrupt: Effort, say: Callable[[str], None]) -> Form:
+    """Order, form and terms by the search.
 
     Without an order 2 comes first where false neighbours suggest it, then 3, then 4, until one satisfies; of those
     that do not, the third.
     """
-    say("smoothing the record")
-    prepared = prepare(records, order or 3, sigma, loss=loss)
-    if null_space and prepared.clean and constraints == FREE:
-        orders = (order,) if order else ORDERS
-        ready = {order or 3: prepared}
-        for n, degrees in [(n, LINEAR) for n in orders] + [(n, None) for n in orders]:
-            say(f"null space of order {n}")
-            if n not in ready:
-                ready[n] = prepare(records, n, sigma, loss=loss)
-            proposed = propose(ready[n], n, interrupt, degrees) if n in DEGREES else None
-            if isinstance(proposed, Proposal):
-                return proposed
-            if proposed is not None:
-                return ready[n], proposed
-        interrupt.limit(CLEAN_ITERATIONS)
-    if order is not None:
-        return prepared, search(prepared, order, interrupt, say, constraints)
+    if request.order is not None:
+        return prepared, search(prepared, request.order, interrupt, say, request.constraints)
     if false_neighbour_order(prepared) == 2:
-        planar = prepare(records, 2, sigma, loss=loss)
+        planar = request.prepared(2)
         found = search(planar, 2, interrupt, say)
         if found.satisfies():
             return planar, found
     found = search(prepared, 3, interrupt, say)
     if not (found.satisfies() or interrupt()):
-        higher = prepare(records, 4, sigma, loss=loss)
+        higher = request.prepared(4)
         larger = climb(higher, 4, interrupt, say, FREE, 0, 1)
         if larger.satisfies():
             return higher, larger
     return prepared, found
 
 
-def fit_joint(
-    records: Sequence[Series],
-    order: int | None = None,
-    sigma: float | None = None,
-    budget: Budget | None = None,
-    progress: Callable[[str], None] | None = None,
-    constraints: Constraints = FREE,
-    loss: Loss = "auto",
-    null_space: bool = True,
-) -> JointFit | Refusal | Proposal:
-    """The whole fit, or why no candidate could be fitted at all; with ``null_space`` the rational closure of a clean
-    record that has one but no regular form."""
-    budget = budget or Budget()
-    say = progress or (lambda _: None)
+def identify_form(
+    request: Request,
+    budget: Budget,
+    say: Callable[[str], None],
+    accept: Callable[[Proposal], bool],
+) -> tuple[Form | Proposal, bool]:
+    """The null space where the record is clean, else the search; and whether that ended at its bound.
+
+    A rational proposal that is not accepted leaves the record to the search, with all its iterations.
+    """
 
     def interrupt() -> bool:
         return budget.spent
 
     effort = Effort(interrupt)
+    say("smoothing the record")
+    prepared = request.prepared(request.order or 3)
+    if prepared.clean and request.constraints == FREE:
+        formed = null_space_form(request, prepared, effort, say)
+        if isinstance(formed, Proposal):
+            if accept(formed):
+                return formed, False
+            effort = Effort(interrupt)
+        elif formed is not None:
+            return formed, effort.exhausted
+        else:
+            effort.limit(CLEAN_ITERATIONS)
+    return searched_form(request, prepared, effort, say), effort.exhausted
+
+
+def refined(prepared: Prepared, data: Data, fit: Fit, interrupt: Callable[[], bool]) -> tuple[Data, Fit, float]:
+    """The fit at the noise level of its own residuals, and that level."""
+    level = prepared.sigma
+    for _ in range(6):
+        found = max(refine_sigma(data, fit, level), SMALLEST_SIGMA)
+        if interrupt() or abs(found / level - 1.0) < 0.02 or not np.isfinite(found):
+            break
+        level = max(found, level / SIGMA_STEP)
+        finer = prepared.data(level)
+        nodes = path_states(fit, data)[finer.layout.first]
+        last = final_q(level)
+        data = finer
+        fit = anneal(data, fit.terms, nodes, Schedule((10.0 * last, last), POLISH_ITERATIONS), interrupt)
+    return data, fit, level
+
+
+def fit_joint(
+    request: Request,
+    budget: Budget | None = None,
+    progress: Callable[[str], None] | None = None,
+    accept: Callable[[Proposal], bool] = lambda _: True,
+) -> JointFit | Refusal | Proposal:
+    """The whole fit, or why no candidate could be fitted at all; of a clean record with a rational closure that has no
+    regular form, that closure, if it is ``accept``ed."""
+    budget = budget or Budget()
+    say = budget.watching(progress)
+
+    def interrupt() -> bool:
+        return budget.spent
+
     try:
-        formed = identify_form(records, order, sigma, loss, effort, say, constraints, null_space)
+        formed, exhausted = identify_form(request, budget, say, accept)
     except Unsuitable as reason:
         return Refusal(str(reason))
     if isinstance(formed, Proposal):
@@ -252,9 +287,8 @@ def fit_joint(
         if interrupt():
             return Refusal("The fit was stopped before its first candidate was fitted: allow it more time.")
         return Refusal("No equation of the family could be fitted to this record.")
-    say("polishing coefficients and path")
-    level = prepared.sigma
-    data, fit = polish(prepared, best.fit, level, interrupt)
+    say(WithModel("polishing coefficients and path"))
+    data, fit = polish(prepared, best.fit, prepared.sigma, interrupt)
     if not np.isfinite(fit.cost):
         return Refusal(
             "No equation of the family follows this record once its path has to obey it: another form, or noise that "
@@ -262,21 +296,12 @@ def fit_joint(
         )
     fit = centre_pole(data, fit, found.price, interrupt)
     chi2 = fit.cost / data.n_samples
-    refined = level
-    if sigma is None:
-        for _ in range(6):
-            refined = max(refine_sigma(data, fit, level), SMALLEST_SIGMA)
-            if interrupt() or abs(refined / level - 1.0) < 0.02 or not np.isfinite(refined):
-                break
-            level = max(refined, level / SIGMA_STEP)
-            finer = prepared.data(level)
-            nodes = path_states(fit, data)[finer.layout.first]
-            last = final_q(level)
-            data = finer
-            fit = anneal(data, fit.terms, nodes, Schedule((10.0 * last, last), POLISH_ITERATIONS), interrupt)
+    level = prepared.sigma
+    if request.sigma is None:
+        data, fit, level = refined(prepared, data, fit, interrupt)
     covariance = covariance_of(data, fit)
     identified = Identified(fit.terms, prepared.amplitude, prepared.time, level, covariance, prepared.robust)
-    paths = describe(identified, prepared, data, fit, [r.n for r in records])
+    paths = describe(identified, prepared, data, fit, [r.n for r in request.records])
     rivals = tuple(
         Rival(regular_of(c.fit.terms).canonical(), c.bic - best.bic)
         for c in found.candidates
@@ -293,7 +318,7 @@ def fit_joint(
         level / prepared.sigma,
         found.margin(),
         found.score(),
-        term_stability(found.data, best.form, best.fit, found.price),
-        effort.exhausted,
+        term_stability(found.data, best.form, best.fit, found.price, request.seed),
+        exhausted,
         not budget.spent,
     )

@@ -7,7 +7,7 @@ samples up to and including that one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
@@ -288,6 +288,19 @@ def fit_state(regular: RegularClosure, record: Series, sigma: float | None = Non
     model = identified_from(regular, prepared, prepared.sigma)
     data, fit = estimate_path(model, prepared)
     return describe(model, prepared, data, fit, [record.n])[0]
+
+
+def paths_through(model: Identified, records: Sequence[Series]) -> tuple[StateFit, ...]:
+    """The paths of a model through records other than its own, or its own again, in its units and with its noise."""
+    units = (model.amplitude, model.time)
+    try:
+        prepared = prepare(
+            records, model.terms.dimension, model.sigma * model.amplitude, units, SHORTEST_PAST, model.loss
+        )
+    except Unsuitable as reason:
+        raise InputError(str(reason)) from None
+    data, fit = estimate_path(model, prepared)
+    return tuple(describe(model, prepared, data, fit, [r.n for r in records]))
 
 
 def past_state(model: Identified, record: Series, sample: int) -> StateFit:

@@ -29,6 +29,7 @@ from jetode.joint.forms import (
 from jetode.joint.missing_terms_test import score_test
 from jetode.joint.null_space_proposals import Proposal, fit_proposal, proposals
 from jetode.joint.problem import STEP, Prepared
+from jetode.joint.progress import WithModel
 from jetode.joint.shooting.annealing import Schedule, anneal, rescale_hidden
 from jetode.joint.shooting.gaussnewton import Data, Fit, path_states
 from jetode.joint.shooting.layout import Terms
@@ -417,7 +418,7 @@ def climb(
         progress(f"{name}: fitting the best on the record")
         chosen = list(found.candidates)
         for i, candidate in enumerate(carry(prepared, sigma, data, screened, plain, price, interrupt)):
-            progress(f"{name}: eliminating terms")
+            progress(WithModel(f"{name}: eliminating terms"))
             ceiling = SATISFYING * data.n_samples if i else np.inf  # only the rung's best may fail to satisfy
             chosen.append(select_terms(data, candidate, price, interrupt, ceiling))
             if interrupt():

@@ -1,4 +1,4 @@
-"""A numerator that stays bounded over D at the estimated pole (the paper's future work; docs/mathematics.md §3).
+"""A numerator that stays bounded over D at the estimated pole (the paper's future work; docs/mathematics.md (3.7)).
 
 Real trajectories cross D = 0 smoothly, so N must vanish there in a certain way.  For D affine in u0 and a pole inside
 the record, the numerators that do are, for a given collapse curve ``a``, an affine family

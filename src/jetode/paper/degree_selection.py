@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import product
+from math import pi
 
 import numpy as np
 
@@ -25,7 +26,7 @@ DENOMINATOR_DEGREES = (0, 1, 2)
 NUMERATOR_DEGREES = (1, 2, 3, 4, 5)
 HALF_WIDTHS = (10, 20, 40)
 EXPONENTS = (4, 8)
-HORIZON = 10.0  # oscillations, but at most a third of the record
+HORIZON = 10.0 * 2.0 * pi  # tc, ten periods of a sine, but at most a third of the record
 WORTHWHILE = 1.05  # ratio of mean VPT by which a larger candidate has to win
 SIGNIFICANT = 2.0  # standard errors of the mean gain over the starts by which it has to win
 MOST_TERMS = 150
@@ -62,7 +63,7 @@ def skill(
     """Forecast from the eight interior starts; ``horizon`` in the record's time (default: ``HORIZON``)."""
     dt, n = embedding.dt, values.shape[0]
     if horizon is None:
-        horizon = min(HORIZON * embedding.oscillation, (n - 1) // 3 * dt)
+        horizon = min(HORIZON * embedding.scales.time, (n - 1) // 3 * dt)
     steps = max(round(horizon / dt), 1)
     starts = interior_starts(n, steps, STARTS)
     forecasts = forecast_many(

@@ -1,4 +1,4 @@
-"""The paper's identification (Sec. 3): record → jets → weak or strong system → D, then N (Eq. pin_system).
+"""The paper's identification (its Sec. 3; docs/mathematics.md §1): record → jets → weak or strong system → D, then N.
 
 ``embed`` turns a record into jets, ``identify`` jets into a closure.  Everything between is dimensionless
 (:class:`jetode.paper.weakform.Scales`); coefficients are converted back exactly.
@@ -29,6 +29,7 @@ from jetode.paper.weakform import (
 )
 from jetode.records.series import Series
 from jetode.signal.noise import is_clean, noise_floor, noise_scale
+from jetode.signal.oscillations import oscillation
 from jetode.signal.spline import SmoothingSpline, smooth
 from jetode.support.arrays import FloatArray
 from jetode.support.errors import InputError
@@ -136,10 +137,10 @@ class Embedding:
         """std of each coordinate u0 … u_{order−1}."""
         return np.std(self.jets[:, : self.order], axis=0)
 
-    @property
+    @cached_property
     def oscillation(self) -> float:
-        """2π tc: the period, where the record is a sine."""
-        return 2 * np.pi * self.scales.time
+        """Length of one oscillation, as they are counted in the smoothed record."""
+        return self.dt * oscillation(self.sample_jets[:, 0])
 
 
 def embed(
@@ -176,11 +177,16 @@ def embed(
         spline = smooth(values, record.dt, degree, smoothing, sigma=sigma / unit)
     else:
         spline = smooth(values, record.dt, degree, "weight", weight=float(smoothing))
-    length = (spline.weight / record.dt**degree) ** (1 / (degree + 1))
-    margin = min(degree + ceil(2 * length), record.n // 10)
+    margin = spline_margin(spline)
     sample_jets = replace(spline, dt=1.0).jets(order)
     in_units = replace(spline, coefficients=spline.coefficients * unit, rss=spline.rss * unit**2)
     return Embedding(sample_jets, record.dt, order, in_units, clean, sigma, margin, unit)
+
+
+def spline_margin(spline: SmoothingSpline) -> int:
+    """Samples at each end where a spline's derivatives are poor: its degree and twice the length it smooths over."""
+    length = (spline.weight / spline.dt**spline.degree) ** (1 / (spline.degree + 1))
+    return min(spline.degree + ceil(2 * length), spline.n // 10)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Null space of the closure system (paper, App. nullspace) and the two-stage recovery, Eq. (pin_system).
+"""Null space of the closure system (paper, App. nullspace) and the two-stage recovery (docs/mathematics.md (1.6)).
 
 The coefficients are the right singular vector of the smallest singular value of the column-normalised joint
 matrix [M_D, −M_N].  Its resolution is set by the gap σ_next − σ_min.  Under noise only the denominator is

@@ -1,4 +1,4 @@
-"""Strong form, Eq. (strong_form), and weak form, Eqs. (MD_entries), (MN_entries), of any order n ≥ 2.
+"""Strong form, and weak form (docs/mathematics.md (1.4), (1.5); the paper's Eqs. MD_entries, MN_entries), any n ≥ 2.
 
 Strong: rows u_n Φ_D − Φ_N at samples.  Weak: test functions ψ_k = (1 − ξ²)^p on 2R + 1 samples and Φ_D free
 of u_{n−1} (the paper's u2), so that one integration by parts removes u_n:

@@ -14,7 +14,9 @@ from jetode.joint.fit import POLISH_ITERATIONS
 from jetode.joint.path import Identified, estimate_path, final_q
 from jetode.joint.problem import prepare
 from jetode.joint.shooting.annealing import Schedule, anneal
-from jetode.reconstruction.model import Coefficient, Model
+from jetode.reconstruction.dynamics.base import Coefficient
+from jetode.reconstruction.dynamics.regular import RegularDynamics, canonical_vector
+from jetode.reconstruction.model import Model
 from jetode.records.series import Series
 from jetode.support.arrays import FloatArray
 from jetode.support.errors import InputError
@@ -58,7 +60,8 @@ class Bootstrap:
 
 def parametric_bootstrap(model: Model, realizations: int = 50, seed: int = 0) -> Bootstrap:
     """Refit ``realizations`` records simulated from a model of the joint fit, in the session that fitted it."""
-    if model.identified is None or not model.paths:
+    dynamics = model.dynamics
+    if not isinstance(dynamics, RegularDynamics) or not dynamics.paths:
         raise InputError("A bootstrap needs the joint fit and its record: use method='joint', or with_record(record).")
     if realizations < 2:
         raise InputError(f"The 'realizations' parameter must be an int ≥ 2. Got {realizations} instead.")
@@ -69,13 +72,10 @@ def parametric_bootstrap(model: Model, realizations: int = 50, seed: int = 0) ->
     for _ in range(realizations):
         records = [
             r.with_values(np.where(np.isnan(r.values), np.nan, p.states[:, 0]) + model.noise_sigma * e)
-            for r, p in zip(model.records, model.paths, strict=True)
+            for r, p in zip(model.records, dynamics.paths, strict=True)
             for e in (rng.standard_normal(r.n),)
         ]
-        again = replace(model, identified=refit(model.identified, records))
-        assert again.identified is not None
-        again = replace(again, regular=again.identified.regular)
-        value = {(c.part, c.powers): c.value for c in again.coefficients()}
+        value = dict(zip(*canonical_vector(refit(dynamics.identified, records).regular), strict=True))
         refits.append([value.get((c.part, c.powers), 0.0) for c in listed])
     kept = tuple(c for c, f in zip(listed, free, strict=True) if f)
     return Bootstrap(kept, model.covariance[np.ix_(free, free)], np.array(refits)[:, free])

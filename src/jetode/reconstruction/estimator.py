@@ -85,12 +85,15 @@ class JetForecaster:
     # -- fitting and forecasting -----------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None) -> JetForecaster:
-        """Reconstruct the equation of the record X; sets ``model_`` and ``n_features_in_``."""
+        """Reconstruct the equation of the record X; sets ``model_``, ``dt_`` and ``n_features_in_``."""
         record = as_series(X, self.dt, default_dt=1.0)
         given: dict[str, Any] = {"sigma": self.sigma, "max_seconds": self.max_seconds}
         given = {name: value for name, value in given.items() if value is not None}
         given |= {"order": self.order, "seed": self.seed, **(self.options or {})}
         self.model_ = reconstruct(record, self.method, **given)
+        info = self.model_.record
+        self.dt_ = record.dt
+        self.lag_ = round((record.t0 + record.duration - info.end) / self.dt_)  # samples that a decimation uses up
         self.n_features_in_ = 1
         return self
 
@@ -106,15 +109,14 @@ class JetForecaster:
         """
         model = self._fitted()
         steps = int(np.asarray(X).shape[0])
-        run = model.forecast(steps * model.record.dt, samples=0)
-        out = np.full(steps, np.nan)
-        out[: run.values.size - 1] = run.values[1 : steps + 1]
-        return out
+        run = model.forecast((self.lag_ + steps) * self.dt_, samples=0, step=self.dt_)
+        ahead = run.values[self.lag_ + 1 :]
+        return np.append(ahead, np.full(steps - ahead.size, np.nan))
 
     def score(self, X: ArrayLike, y: Any = None) -> float:
         """Valid prediction time against the continuation X, in units of dt's time (larger is better)."""
         truth = _channel(X)
-        return float(valid_prediction_time(self.predict(truth), truth, self._fitted().record.dt))
+        return float(valid_prediction_time(self.predict(truth), truth, self.dt_))
 
 
 def _channel(X: ArrayLike) -> FloatArray:

@@ -15,41 +15,34 @@ import numpy as np
 
 from jetode.equations.closure import Closure
 from jetode.equations.equilibria import equilibria
-from jetode.equations.field import Field
 from jetode.equations.polynomials import Exponents
 from jetode.equations.regular import RegularClosure
 from jetode.equations.regularise import regularise
-from jetode.integration.forecast import forecast_many
 from jetode.joint.constraints import Constraints
-from jetode.joint.fit import Budget, Refusal, fit_joint
+from jetode.joint.fit import JointFit, Refusal, Request, fit_joint
 from jetode.joint.null_space_proposals import EXPONENT, SPLINE_DEGREE, WINDOWS, Proposal
 from jetode.joint.problem import Loss
-from jetode.paper.degree_selection import Candidate, Skill, select, skill
-from jetode.paper.identify import (
-    Denominator,
-    Embedding,
-    Form,
-    Identification,
-    PaperSettings,
-    Smoothing,
-    embed,
-    identify,
-)
+from jetode.joint.progress import Budget
+from jetode.paper.degree_selection import Candidate, select, skill
+from jetode.paper.identify import Denominator, Embedding, Form, PaperSettings, Smoothing, embed, identify
 from jetode.paper.weakform import Placement, Quadrature
-from jetode.reconstruction.model import Model, RecordInfo, SplineInfo, Verdict
-from jetode.reconstruction.verdict import gather, refused_advice
-from jetode.reconstruction.verdict import judge as judge_joint
+from jetode.reconstruction import advice
+from jetode.reconstruction.dynamics.rational import RationalDynamics, end_state
+from jetode.reconstruction.dynamics.regular import RegularDynamics
+from jetode.reconstruction.evidence import Evidence, PaperEvidence, bounded_runs, gather
+from jetode.reconstruction.model import Model
+from jetode.reconstruction.record_info import RecordInfo, SplineInfo
+from jetode.reconstruction.settings import FEWEST_SAMPLES, LIMITS
+from jetode.reconstruction.verdict import Verdict, judge, judge_paper
 from jetode.records.conversion import as_records
 from jetode.records.series import Series, require_complete, require_samples
 from jetode.signal.decimate import reduce_all
+from jetode.signal.embedding import embedding_diagnostics
+from jetode.signal.jets_against_delays import sufficiency
 from jetode.support.arrays import FloatArray
 from jetode.support.errors import InputError
 
-FEWEST_SAMPLES = 100
-ROLLOUT = 50.0  # oscillations
-REGULAR_MISFIT = 1e-3  # of N: up to here a closure obeys the crossing conditions of docs/mathematics.md §3
-BOUND = 3.0  # × the record's largest deviation from its middle
-PAPER_ADVICE = "Leave the degrees out and use method='joint', which allows for noise and poles, or another channel."
+SPECTRUM_SAMPLES = 20_000  # of the record, for the singular values that are shown beside a joint fit
 
 
 def reconstruct(record: Any, method: str | None = None, dt: float | None = None, **options: Any) -> Model:
@@ -76,6 +69,9 @@ def method_of(options: Mapping[str, Any]) -> str:
     return options.get("method") or default
 
 
+# -- the joint fit ----------------------------------------------------------------------------------------------------
+
+
 def joint(
     record: Series | Sequence[Series],
     order: int | None = None,
@@ -92,98 +88,84 @@ def joint(
 ) -> Model:
     """Regular closure by the joint fit of coefficients and path (docs/mathematics.md §4).
 
-    ``record``: one record or several of one system, NaN where samples are missing.  ``order``: 2, 3, 4 … (default:
-    found from the record; 3 where terms are required, forbidden or fixed).  ``sigma``: std of the noise
-    (default: estimated, then refined).  ``max_seconds``: the fit ends by then with the best model so far;
-    ``budget`` does the same with a handle to cancel it.  ``progress`` is called with each stage's name.
+    ``record``: one record or several of one system, NaN where samples are missing; forecasts start at the end of the
+    last.  ``order``: 2, 3, 4 … (default: found from the record; 3 where terms are required, forbidden or fixed).
+    ``sigma``: std of the noise (default: estimated, then refined).  ``max_seconds``: the fit ends by then with the best
+    model so far; ``budget`` does the same with a handle to cancel it.  ``progress`` is called with each stage's name.
     ``required``, ``forbidden``: exponents by part, e.g. ``{"P": [(0, 0, 1)]}``; ``fixed``: known coefficients, e.g.
     ``{"a": {(0, 1): -11.0}}``, in the record's units and the canonical gauge; ``symmetric`` imposes u → −u.
-    ``loss``: "gaussian", "student" for heavy tails and outliers, "auto" to decide from the record.
+    ``loss``: "gaussian", "student" for heavy tails and outliers, "auto" to decide from the record.  ``seed`` draws the
+    resamples that tell how stable each term is, and the members of forecast bands.
     """
+    given = _records(record)
+    _check_joint(order, sigma, max_seconds, loss)
+    constrained = required or forbidden or fixed or symmetric
+    wanted = int(order) if order is not None else 3 if constrained else None
+    constraints = Constraints.of(wanted or 3, required, forbidden, fixed, symmetric)
+    budget = budget or Budget(max_seconds)
+    records, notes = reduce_all(given)
+    info = RecordInfo.of(records, round(records[-1].dt / given[-1].dt), notes)
+    settings = {
+        "order": wanted,
+        "sigma": sigma,
+        "max_seconds": max_seconds,
+        "required": _plain(required),
+        "forbidden": _plain(forbidden),
+        "fixed": _plain(fixed),
+        "symmetric": symmetric,
+        "loss": loss,
+        "seed": seed,
+        "reduction": list(notes),
+    }
+    rational: list[Model] = []
+
+    def accept(proposal: Proposal) -> bool:
+        """Whether the paper's model of a proposal that has no regular form is exact; it is then the result."""
+        if len(records) == 1 and not records[0].has_gaps:
+            rational.append(_rational_model(records[0], proposal))
+        return bool(rational) and rational[-1].verdict.trusted
+
+    request = Request(records, wanted, sigma, loss, constraints, seed)
+    fitted = fit_joint(request, budget, progress, accept)
+    if isinstance(fitted, Proposal):
+        found = rational[-1]
+    elif isinstance(fitted, Refusal):
+        found = _no_model(records[-1], wanted or 3, fitted.reason)
+    else:
+        if progress:
+            progress("checking the model")
+        return _joint_model(fitted, records, info, settings, budget)
+    notes_only = {name: settings[name] for name in ("reduction", "seed")}
+    info = replace(info, n=found.record.n, t0=found.record.t0, std=found.record.std)
+    return replace(found, record=info, settings={**found.settings, **notes_only})
+
+
+def _records(record: Series | Sequence[Series]) -> tuple[Series, ...]:
+    """One or several records, long enough."""
     records = (record,) if isinstance(record, Series) else tuple(record)
     if not records or not all(isinstance(r, Series) for r in records):
         raise InputError("The 'record' parameter must be a Series or a sequence of them.")
-    if order is not None:
-        check_order(order)
     for r in records:
         require_samples(r, FEWEST_SAMPLES, "the 'joint' method")
+    return records
+
+
+def _check_joint(order: Any, sigma: float | None, max_seconds: float | None, loss: str) -> None:
+    """Bad options are refused in one sentence."""
+    if order is not None:
+        check_order(order)
     if max_seconds is not None and not max_seconds > 0:
         raise InputError(f"The 'max_seconds' parameter must be > 0. Got {max_seconds} instead.")
     if sigma is not None and not (np.isfinite(sigma) and sigma > 0):
         raise InputError(f"The 'sigma' parameter must be a number > 0. Got {sigma} instead.")
     if loss not in get_args(Loss):
         raise InputError(f"The 'loss' parameter must be one of {', '.join(get_args(Loss))}. Got {loss!r} instead.")
-    constrained = required or forbidden or fixed or symmetric
-    wanted = int(order) if order is not None else 3 if constrained else None
-    constraints = Constraints.of(wanted or 3, required, forbidden, fixed, symmetric)
-    budget = budget or Budget(max_seconds)
-    records, notes = reduce_all(records)
-    fitted = fit_joint(records, wanted, sigma, budget, progress, constraints, loss)
-    if isinstance(fitted, Proposal):
-        whole = len(records) == 1 and not records[0].has_gaps
-        rational = _rational_model(records[0], fitted) if whole else None
-        if rational is not None and rational.verdict.trusted:
-            return rational
-        fitted = fit_joint(records, wanted, sigma, budget, progress, constraints, loss, null_space=False)
-    if isinstance(fitted, Refusal | Proposal):
-        reason = fitted.reason if isinstance(fitted, Refusal) else "No equation of the family could be fitted."
-        return _no_model(records[0], wanted or 3, reason)
-    if progress:
-        progress("checking the model")
-    evidence = gather(fitted, records, lambda: budget.spent)
-    model, regular = fitted.identified, fitted.identified.regular
-    path = fitted.paths[0]
-    states = np.concatenate([p.states for p in fitted.paths])
-    return Model(
-        method="joint",
-        order=regular.order,
-        closure=regular.rational(),
-        noise_sigma=model.sigma * model.amplitude,
-        record=RecordInfo.of(records[0]),
-        verdict=judge_joint(evidence, fitted.prepared.clean),
-        spread=np.nanstd(states, axis=0),
-        end_state=path.end,
-        spline=SplineInfo.of(fitted.prepared.spline),
-        settings={
-            "order": regular.order,
-            "sigma": sigma,
-            "max_seconds": max_seconds,
-            "required": _plain(required),
-            "forbidden": _plain(forbidden),
-            "fixed": _plain(fixed),
-            "symmetric": symmetric,
-            "loss": model.loss,
-            "seed": seed,
-            "reduction": notes,
-        },
-        diagnostics={
-            "clean": fitted.prepared.clean,
-            "amplitude": model.amplitude,
-            "characteristic_time": model.time,
-            "evidence": evidence.to_json(),
-            "lyapunov_spectrum": {
-                "exponents": list(evidence.exponents),
-                "standard_errors": list(evidence.exponent_errors),
-                "kaplan_yorke_dimension": evidence.dimension if evidence.exponents else None,
-            },
-            "stability": [asdict(term) for term in fitted.stability],
-            "rivals": [{"delta_bic": r.delta_bic, "text": r.regular.text()} for r in fitted.rivals],
-            "equilibria": [
-                {
-                    "state": list(e.state),
-                    "eigenvalues": [[z.real, z.imag] for z in e.eigenvalues],
-                    "kind": e.kind,
-                }
-                for e in equilibria(regular)
-            ],
-        },
-        regular=regular,
-        coordinates="regular",
-        identified=model,
-        end=path.last,
-        records=records,
-        paths=fitted.paths,
-    )
+
+
+def check_order(order: Any) -> None:
+    """Bad orders are refused in one sentence."""
+    if not isinstance(order, int | np.integer) or isinstance(order, bool) or order < 2:
+        raise InputError(f"The 'order' parameter must be an int ≥ 2. Got {order} instead.")
 
 
 def _plain(terms: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -192,6 +174,80 @@ def _plain(terms: Mapping[str, Any] | None) -> dict[str, Any]:
         part: [[list(e), v] for e, v in given.items()] if isinstance(given, Mapping) else [list(e) for e in given]
         for part, given in (terms or {}).items()
     }
+
+
+def _joint_model(
+    fitted: JointFit, records: Sequence[Series], info: RecordInfo, settings: dict[str, Any], budget: Budget
+) -> Model:
+    """The model of a joint fit, with its evidence and verdict."""
+    model = fitted.identified
+    dynamics = RegularDynamics.of(model, records, fitted.paths)
+    evidence, verdict = _judged(fitted, records, budget)
+    return Model(
+        method="joint",
+        noise_sigma=model.sigma * model.amplitude,
+        record=info,
+        verdict=verdict,
+        dynamics=dynamics,
+        spline=SplineInfo.of(fitted.prepared.spline),
+        settings={**settings, "order": dynamics.order, "loss": model.loss},
+        diagnostics={
+            "clean": fitted.prepared.clean,
+            "amplitude": model.amplitude,
+            "characteristic_time": model.time,
+            "oscillation": sum(r.n for r in records) * info.dt / max(evidence.oscillations, 1.0),
+            "evidence": evidence.to_json(),
+            "lyapunov_spectrum": {
+                "exponents": list(evidence.exponents),
+                "standard_errors": list(evidence.exponent_errors),
+                "kaplan_yorke_dimension": evidence.dimension if evidence.exponents else None,
+            },
+            "stability": [asdict(term) for term in fitted.stability],
+            "rivals": [{"delta_bic": r.delta_bic, "text": r.regular.text()} for r in fitted.rivals],
+            "equilibria": _equilibria(dynamics.regular),
+            **_spectrum(records[-1], dynamics.order),
+            **_embedding(fitted.paths[-1].states[:, 0], model.time / info.dt),
+        },
+    )
+
+
+def _judged(fitted: JointFit, records: Sequence[Series], budget: Budget) -> tuple[Evidence, Verdict]:
+    """Evidence and verdict; where the model is refused, jets are also tried against delays, which may explain it."""
+    evidence = gather(fitted, records, lambda: budget.spent)
+    verdict = judge(evidence)
+    if evidence.complete and not verdict.trusted:
+        longest = max((r.longest_stretch() for r in records), key=len)
+        evidence = replace(evidence, sufficiency=sufficiency(longest.values))
+        verdict = judge(evidence)
+    return evidence, verdict
+
+
+def _equilibria(regular: RegularClosure) -> list[dict[str, Any]]:
+    """Where the equation stands still, as plain data."""
+    return [
+        {"state": list(e.state), "eigenvalues": [[z.real, z.imag] for z in e.eigenvalues], "kind": e.kind}
+        for e in equilibria(regular)
+    ]
+
+
+def _spectrum(record: Series, order: int) -> dict[str, Any]:
+    """Singular values of the paper's default system on the longest stretch, beside the joint fit; none if too short."""
+    try:
+        found = identify(embed(record.longest_stretch().slice(0, SPECTRUM_SAMPLES), order), PaperSettings())
+    except InputError:
+        return {}
+    return {"singular_values": found.singular_values.tolist(), "gap": found.gap}
+
+
+def _embedding(signal: FloatArray, tc: float) -> dict[str, Any]:
+    """The paper's embedding diagnostics of the smoothed record's longest stretch; none if too short."""
+    present = ~np.isnan(signal)
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], present, [0])))).reshape(-1, 2)
+    start, stop = max(edges.tolist(), key=lambda e: e[1] - e[0])
+    try:
+        return {"embedding": embedding_diagnostics(signal[start:stop], tc).to_json()}
+    except InputError:
+        return {}
 
 
 def _rational_model(record: Series, proposal: Proposal) -> Model:
@@ -222,13 +278,10 @@ def _no_model(record: Series, order: int, reason: str) -> Model:
         index = np.arange(record.n)
         stretch = record.with_values(np.interp(index, index[present], record.values[present]))
     rough = paper(stretch, order=order, denominator_degree=1, numerator_degree=2)
-    return replace(rough, verdict=Verdict(False, reason, refused_advice(record)))
+    return replace(rough, verdict=Verdict("none", reason, advice.refused(record)))
 
 
-def check_order(order: Any) -> None:
-    """Bad orders are refused in one sentence."""
-    if not isinstance(order, int | np.integer) or isinstance(order, bool) or order < 2:
-        raise InputError(f"The 'order' parameter must be an int ≥ 2. Got {order} instead.")
+# -- the paper's workflow ---------------------------------------------------------------------------------------------
 
 
 def paper(
@@ -282,24 +335,38 @@ def paper(
     else:
         identification = identify(embedding, base)
         chosen = Candidate(base, identification, skill(identification, embedding, record.values))
-    return _model(record, embedding, chosen)
+    return _paper_model(record, embedding, chosen)
 
 
 METHODS: Mapping[str, Callable[..., Model]] = MappingProxyType({"joint": joint, "paper": paper})
 
 
-def _model(record: Series, embedding: Embedding, chosen: Candidate) -> Model:
-    found = chosen.identification
+def _paper_model(record: Series, embedding: Embedding, chosen: Candidate) -> Model:
+    found, spline = chosen.identification, SplineInfo.of(embedding.spline)
+    evidence = PaperEvidence(
+        tuple(chosen.skill.vpt.tolist()),
+        chosen.skill.horizon,
+        embedding.oscillation,
+        bounded_runs(found.closure, embedding, embedding.jets[chosen.skill.starts, : embedding.order]),
+    )
+    jets = embedding.jets[:, : embedding.order]
     return Model(
         method="paper",
-        order=embedding.order,
-        closure=found.closure,
         noise_sigma=embedding.noise_sigma,
         record=RecordInfo.of(record),
-        verdict=judge(found, embedding, chosen.skill),
-        spread=embedding.spread,
-        end_state=_end_state(found, embedding),
-        spline=SplineInfo.of(embedding.spline),
+        verdict=judge_paper(evidence),
+        dynamics=RationalDynamics(
+            found.closure,
+            embedding.spread,
+            end_state(found.closure, jets, embedding.spread, record.dt, embedding.margin),
+            spline,
+            record.dt,
+            embedding.noise_sigma,
+            _regular_form(found.closure, embedding),
+            jets,
+            (record,),
+        ),
+        spline=spline,
         settings=asdict(chosen.settings) | {"denominator_variables": list(chosen.settings.denominator_variables)},
         diagnostics={
             "clean": embedding.clean,
@@ -308,67 +375,13 @@ def _model(record: Series, embedding: Embedding, chosen: Candidate) -> Model:
             "oscillation": embedding.oscillation,
             "valid_prediction_times": chosen.skill.vpt.tolist(),
             "horizon": chosen.skill.horizon,
+            "evidence": evidence.to_json(),
+            **_embedding(jets[:, 0], embedding.scales.time / record.dt),
         },
-        regular=_regular_form(found.closure, embedding),
-        jets=embedding.jets[:, : embedding.order],
-        records=(record,),
     )
 
 
 def _regular_form(closure: Closure, embedding: Embedding) -> RegularClosure | None:
     """The pole-free form of a closure that obeys the crossing conditions as well as clean data allow."""
     result = regularise(closure, embedding.spread)
-    return result.regular if result.misfit < REGULAR_MISFIT else None
-
-
-def judge(found: Identification, embedding: Embedding, achieved: Skill) -> Verdict:
-    """Trusted when half of the starts follow the record for one oscillation and rollouts are bounded."""
-    wanted = min(embedding.oscillation, achieved.horizon)
-    follow = int(np.count_nonzero(achieved.vpt >= wanted))
-    count = achieved.vpt.shape[0]
-    if 2 * follow < count:
-        return Verdict(
-            False, f"Only {follow} of {count} forecasts follow the record for one oscillation.", PAPER_ADVICE
-        )
-    bounded = _bounded_rollouts(found, embedding, achieved)
-    if 2 * bounded < count:
-        return Verdict(
-            False, f"Only {bounded} of {count} rollouts of {ROLLOUT:g} oscillations stay bounded.", PAPER_ADVICE
-        )
-    return Verdict(
-        True,
-        f"{follow} of {count} forecasts follow the record for one oscillation and {bounded} of {count} "
-        f"rollouts of {ROLLOUT:g} oscillations stay bounded.",
-    )
-
-
-def _bounded_rollouts(found: Identification, embedding: Embedding, achieved: Skill) -> int:
-    values = embedding.jets[:, 0]
-    middle = (values.max() + values.min()) / 2
-    farthest = BOUND * (values.max() - values.min()) / 2
-    rollouts = forecast_many(
-        Field.from_closure(found.closure),
-        embedding.jets[achieved.starts, : embedding.order],
-        embedding.spread,
-        ROLLOUT * embedding.oscillation,
-        embedding.oscillation / 20,
-        max_step=5 * 20 * embedding.dt / embedding.oscillation,
-    )
-    return sum(r.completed and np.abs(r.values - middle).max() < farthest for r in rollouts)
-
-
-def _end_state(found: Identification, embedding: Embedding) -> FloatArray:
-    """State at the last sample, carried there by the model from where the spline is good, or the spline's."""
-    lead = embedding.margin
-    last = embedding.jets.shape[0] - 1
-    run = forecast_many(
-        Field.from_closure(found.closure),
-        embedding.jets[last - lead, : embedding.order],
-        embedding.spread,
-        lead * embedding.dt,
-        embedding.dt,
-    )[0]
-    end = embedding.jets[last, : embedding.order]
-    if run.completed and abs(run.values[-1] - end[0]) < 0.2 * embedding.spread[0]:
-        return run.states[-1]
-    return end
+    return result.regular if result.misfit < LIMITS.regular_misfit else None

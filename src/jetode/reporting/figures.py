@@ -14,18 +14,15 @@ import numpy as np
 from jetode.equations.closure import singular_set
 from jetode.equations.polynomials import evaluate
 from jetode.integration.forecast import Forecast
-from jetode.paper.identify import PaperSettings, embed, identify
 from jetode.reconstruction.model import Model
 from jetode.records.series import Series
-from jetode.signal.delay import average_mutual_information, embedding_delay, false_nearest_neighbours
+from jetode.signal.embedding import EmbeddingDiagnostics
 from jetode.signal.whiteness import whiteness
 from jetode.support.arrays import FloatArray
-from jetode.support.errors import InputError
 from jetode.support.plotting import label
 
 MOST = 4000  # points of a curve
 MOST_SOLID = 7000  # points of a curve in space
-DELAY_SAMPLES = 20_000  # of the record, for mutual information and neighbours
 GRID = 90  # of D = 0 in the plane
 
 
@@ -59,11 +56,10 @@ def _curve(start: float, step: float, values: FloatArray, **style: Any) -> dict[
 def all_figures(model: Model, forecast: Forecast, records: Sequence[Series]) -> dict[str, Figure]:
     """Those that the model and its records allow, by name."""
     found = [record_figure(model, forecast, records)]
-    if records:
-        found += [attractor_figure(model), *residual_figures(model, records[0])]
-        singular = singular_figure(model)
-        found += [singular] if singular else []
-        found += embedding_figures(model, records[0])
+    path = model.dynamics.jet_path if records else None
+    if path is not None:
+        found += [attractor_figure(model, path), *residual_figures(model, records[-1]), *singular_figures(model, path)]
+    found += embedding_figures(model)
     return {figure.name: figure for figure in found}
 
 
@@ -75,9 +71,11 @@ def record_figure(model: Model, forecast: Forecast, records: Sequence[Series]) -
     if records:
         shown = slice(max(0, info.n - MOST), info.n)
         start = info.t0 + shown.start * info.dt
-        values, smoothed = records[0].values[shown], model.path[shown, 0]
+        values = records[-1].values[shown]
         traces.append(_curve(start, info.dt, values, mode="markers", role="record", name="record", size=3))
-        traces.append(_curve(start, info.dt, smoothed, mode="lines", role="smoothed", name="smoothed"))
+        if model.dynamics.path is not None:
+            smoothed = model.dynamics.path[shown, 0]
+            traces.append(_curve(start, info.dt, smoothed, mode="lines", role="smoothed", name="smoothed"))
     for low, high, name, role in (
         (forecast.lower, forecast.upper, "90 % band", "band"),
         (forecast.inner_lower, forecast.inner_upper, "50 % band", "inner"),
@@ -111,7 +109,7 @@ def record_figure(model: Model, forecast: Forecast, records: Sequence[Series]) -
 
 
 def _reach(records: Sequence[Series], forecast: Forecast) -> tuple[float, float]:
-    values = np.concatenate([forecast.values, *(r.values for r in records)])
+    values = np.concatenate([forecast.values, *(r.values for r in records[-1:])])
     low, high = float(np.nanquantile(values, 0.0005)), float(np.nanquantile(values, 0.9995))
     return low - 0.12 * (high - low), high + 0.12 * (high - low)
 
@@ -121,12 +119,12 @@ def _spacing(model: Model) -> int:
     return max(1, int(model.characteristic_time / (20 * model.record.dt)))
 
 
-def attractor_figure(model: Model) -> Figure:
+def attractor_figure(model: Model, jets: FloatArray) -> Figure:
     """The embedded record against a long run of the equation."""
-    path, run = model.jet_path[:: _spacing(model)], model.rollout()
+    path, run = jets[:: _spacing(model)], model.rollout()
     inside = np.all(np.abs(run - np.nanmean(path, axis=0)) < 10 * np.nanstd(path, axis=0), axis=1)
     stop = int(np.argmin(inside)) if not inside.all() else run.shape[0]  # up to where it leaves for good
-    d = min(3, model.order)
+    d = min(3, path.shape[1])
     traces = []
     for states, role, name in ((path, "smoothed", "record"), (run[:stop], "model", "model, long run")):
         points = {axis: numbers(states[:MOST_SOLID, i], 4) for i, axis in zip(range(d), "xyz", strict=False)}
@@ -144,18 +142,10 @@ def attractor_figure(model: Model) -> Figure:
     )
 
 
-def residuals_of(model: Model, record: Series) -> FloatArray:
-    """Record minus smoothed signal in units of the noise."""
-    if model.paths:
-        return model.paths[0].residuals
-    scale = model.noise_sigma or 1.0
-    return np.asarray((record.values - model.path[:, 0]) / scale, dtype=np.float64)
-
-
 def residual_figures(model: Model, record: Series) -> list[Figure]:
     """Residuals in time and their autocorrelation."""
-    left = residuals_of(model, record)
-    if np.count_nonzero(~np.isnan(left)) < 20 or not np.nanstd(left) > 0:
+    left = model.dynamics.residuals
+    if left is None or np.count_nonzero(~np.isnan(left)) < 20 or not np.nanstd(left) > 0:
         return []
     test = whiteness(left)
     white = "no correlation beyond chance" if test.p_value > 0.01 else "correlated beyond chance"
@@ -191,14 +181,15 @@ def residual_figures(model: Model, record: Series) -> list[Figure]:
     ]  # fmt: skip
 
 
-def singular_figure(model: Model) -> Figure | None:
-    """The plane (u0, u1) with D = 0 and the places where the record crosses it."""
-    path = model.jet_path[~np.isnan(model.jet_path[:, 0])]
-    meets = singular_set(model.closure, path)
-    denominator = model.closure.denominator
-    if all(not any(e) for e in denominator):
-        return None
-    shown = model.jet_path[:: _spacing(model)][:MOST_SOLID]  # with its gaps
+def singular_figures(model: Model, jets: FloatArray) -> list[Figure]:
+    """The plane (u0, u1) with D = 0 and the places where the record crosses it, where there is such a set."""
+    closure = model.dynamics.closure
+    if closure is None or all(not any(e) for e in closure.denominator):
+        return []
+    denominator = closure.denominator
+    path = jets[~np.isnan(jets[:, 0])]
+    meets = singular_set(closure, path)
+    shown = jets[:: _spacing(model)][:MOST_SOLID]  # with its gaps
     traces: list[dict[str, Any]] = [
         {"x": numbers(shown[:, 0], 4), "y": numbers(shown[:, 1], 4), "mode": "lines", "role": "smoothed",
          "name": "record"},
@@ -213,7 +204,7 @@ def singular_figure(model: Model) -> Figure | None:
     crossings = path[meets.crossings][:MOST]
     traces.append({"x": numbers(crossings[:, 0], 4), "y": numbers(crossings[:, 1], 4), "mode": "markers",
                    "role": "mark", "name": "crossings", "size": 6})  # fmt: skip
-    return Figure(
+    found = Figure(
         "singular",
         "Singular set",
         f"Where the denominator D of the rational closure vanishes. The record crosses it {meets.crossings.size} "
@@ -226,69 +217,54 @@ def singular_figure(model: Model) -> Figure | None:
         tuple(traces),
         {"xaxis": {"title": {"text": label("u0", model.record.unit)}}, "yaxis": {"title": {"text": "u1"}}},
     )  # fmt: skip
+    return [found]
 
 
-def embedding_figures(model: Model, record: Series) -> list[Figure]:
-    """Mutual information, false neighbours, and singular values of the paper's weak system."""
-    smoothed = model.path[:, 0]
-    signal = Series(smoothed, record.dt).longest_stretch().values[:DELAY_SAMPLES]
-    delay = embedding_delay(signal)
-    lag = delay or max(1, round(np.pi / 2 * model.characteristic_time / record.dt))
-    reach = min(max(3 * lag, 20), signal.size // 4)
-    information = average_mutual_information(signal, reach)
-    deepest = max(1, min(6, (signal.size - 2 * lag - 3) // lag))
-    neighbours = false_nearest_neighbours(signal, lag, deepest)
-    found = f"first minimum at {delay} samples" if delay else "no minimum"
-    unit = model.record.time_unit
-    out = [
+def embedding_figures(model: Model) -> list[Figure]:
+    """Mutual information, false neighbours, and singular values of the paper's weak system, as the model holds them."""
+    found = model.diagnostics.get("embedding")
+    out = [] if found is None else _delay_figures(model, EmbeddingDiagnostics.from_json(found))
+    values = model.diagnostics.get("singular_values")
+    return out if values is None else [*out, _spectrum_figure(np.array(values), float(model.diagnostics["gap"]))]
+
+
+def _delay_figures(model: Model, shown: EmbeddingDiagnostics) -> list[Figure]:
+    found = f"first minimum at {shown.delay} samples" if shown.delay else "no minimum"
+    unit, dt = model.record.time_unit, model.record.dt
+    shares = 100 * np.array(shown.false_neighbours)
+    return [
         Figure(
             "information",
             "Average mutual information",
             f"How much a sample tells about one a lag later: {found} (the usual embedding delay).",
-            (_curve(0.0, record.dt, information, mode="lines", role="smoothed", name="mutual information"),),
+            (_curve(0.0, dt, np.array(shown.information), mode="lines", role="smoothed", name="mutual information"),),
             {"xaxis": {"title": {"text": label("lag", unit)}}, "yaxis": {"title": {"text": "I [nats]"}}},
         ),
         Figure(
             "neighbours",
             "False nearest neighbours",
             f"Share of neighbours that are only apparent in m delay coordinates; below 1 % from m = "
-            f"{neighbours.dimension or '– (not reached)'}.",
+            f"{shown.dimension or '– (not reached)'}.",
             (
-                {"x": list(range(1, deepest + 1)), "y": numbers(100 * neighbours.fractions, 3), "kind": "bar",
-                 "role": "smoothed", "name": "false neighbours"},
+                {"x": list(range(1, shares.size + 1)), "y": numbers(shares, 3), "kind": "bar", "role": "smoothed",
+                 "name": "false neighbours"},
             ),
             {"xaxis": {"title": {"text": "m"}, "dtick": 1}, "yaxis": {"title": {"text": "share [%]"}}},
         ),
     ]  # fmt: skip
-    spectrum = singular_values(model, record)
-    if spectrum is not None:
-        values, gap = spectrum
-        out.append(
-            Figure(
-                "spectrum",
-                "Singular values",
-                "Of the paper’s weak-form system for D u′ = N: the last one is the equation, and the gap before it "
-                f"({gap:.2g}, a factor {values[-2] / max(values[-1], 1e-300):.3g}) says how sharply the record "
-                "defines it without the joint fit.",
-                (
-                    {"x": list(range(1, values.size + 1)), "y": numbers(values), "mode": "lines+markers",
-                     "role": "smoothed", "name": "singular values", "size": 6},
-                ),
-                {"xaxis": {"title": {"text": "index"}}, "yaxis": {"title": {"text": "σᵢ"}, "type": "log",
-                                                                 "exponentformat": "power", "dtick": 1}},
-            )
-        )  # fmt: skip
-    return out
 
 
-def singular_values(model: Model, record: Series) -> tuple[FloatArray, float] | None:
-    """Of the model's own system, or of the paper's default one on the longest stretch; None if it is too short."""
-    known = model.diagnostics.get("singular_values")
-    if known:
-        return np.array(known), float(model.diagnostics["gap"])
-    try:
-        stretch = record.longest_stretch()
-        system = identify(embed(stretch.slice(0, DELAY_SAMPLES), model.order), PaperSettings())
-    except InputError:
-        return None
-    return system.singular_values, system.gap
+def _spectrum_figure(values: FloatArray, gap: float) -> Figure:
+    return Figure(
+        "spectrum",
+        "Singular values",
+        "Of the paper’s weak-form system for D u′ = N: the last one is the equation, and the gap before it "
+        f"({gap:.2g}, a factor {values[-2] / max(values[-1], 1e-300):.3g}) says how sharply the record "
+        "defines it without the joint fit.",
+        (
+            {"x": list(range(1, values.size + 1)), "y": numbers(values), "mode": "lines+markers",
+             "role": "smoothed", "name": "singular values", "size": 6},
+        ),
+        {"xaxis": {"title": {"text": "index"}}, "yaxis": {"title": {"text": "σᵢ"}, "type": "log",
+                                                         "exponentformat": "power", "dtick": 1}},
+    )  # fmt: skip

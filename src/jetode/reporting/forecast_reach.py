@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from jetode.integration.forecast import Forecast
+from jetode.reconstruction.evidence import Evidence, PaperEvidence
 from jetode.reconstruction.model import Model
-
-HOLDS = 0.4  # std of the signal: a forecast holds while half the width of its 90 % band is below
+from jetode.reconstruction.settings import EXAMINATION
 
 CHAOTIC = 0.02  # growth per oscillation below which an exponent is that of a cycle
 
@@ -18,7 +19,7 @@ CHAOTIC = 0.02  # growth per oscillation below which an exponent is that of a cy
 @dataclass(frozen=True)
 class Outlook:
     """How long forecasts hold: ``time`` in the record's unit (NaN: unknown), ``at_least`` where it was never
-    exceeded; ``lyapunov_times`` the same in units of 1/λ1, ``oscillations`` in periods of 2π tc."""
+    exceeded; ``lyapunov_times`` the same in units of 1/λ1, ``oscillations`` in those of the record."""
 
     time: float
     at_least: bool
@@ -39,40 +40,65 @@ class Outlook:
 
 def lyapunov_exponent(model: Model) -> float:
     """Largest exponent in 1/time unit where the motion is chaotic beyond doubt, else NaN."""
-    evidence = model.diagnostics.get("evidence") or {}
-    exponent, error = evidence.get("lyapunov"), evidence.get("lyapunov_error")
-    if exponent is None or exponent <= 2.0 * (error or 0.0):
+    found = model.evidence
+    if not isinstance(found, Evidence) or not found.lyapunov > 2.0 * (found.lyapunov_error or 0.0):
         return math.nan
-    if exponent * 2.0 * math.pi * model.characteristic_time < CHAOTIC:
-        return math.nan
-    return float(exponent)
+    return found.lyapunov if found.lyapunov * model.oscillation >= CHAOTIC else math.nan
 
 
 def outlook(model: Model, forecast: Forecast) -> Outlook:
-    """From the forecast's band where there is one, else from the paper's eight starts within the record."""
-    if forecast.lower is not None and forecast.upper is not None:
-        wide = np.flatnonzero(0.5 * (forecast.upper - forecast.lower) > HOLDS * model.spread[0])
+    """From held-out forecasts where the equation is not exact; else from the forecast's band where there is one, else
+    from the paper's eight starts within the record."""
+    found, holds = model.evidence, model.verdict.holds
+    if model.verdict.grade in ("approximate", "forecast") and holds is not None:
+        time, at_least = holds.median, False
+    elif forecast.lower is not None and forecast.upper is not None:
+        wide = np.flatnonzero(0.5 * (forecast.upper - forecast.lower) > EXAMINATION.holds * model.spread[0])
         at_least = not wide.size
         time = float(forecast.t[-1] if at_least else forecast.t[wide[0]])
+    elif isinstance(found, PaperEvidence):
+        time = float(np.median(found.times))
+        at_least = time >= found.horizon
     else:
-        times = model.diagnostics.get("valid_prediction_times") or [math.nan]
-        time = float(np.median(times))
-        at_least = time >= float(model.diagnostics.get("horizon", math.inf))
+        time, at_least = math.nan, False
     exponent = lyapunov_exponent(model)
-    return Outlook(
-        time, at_least, exponent * time, time / (2.0 * math.pi * model.characteristic_time), model.record.time_unit
-    )
+    return Outlook(time, at_least, exponent * time, time / model.oscillation, model.record.time_unit)
 
 
 def sentence(model: Model, ahead: Outlook) -> str:
-    """The verdict: trusted or not, for how long, why."""
-    if not model.verdict.trusted:
-        return f"Not trusted. {model.verdict.reason}"
+    """The verdict in words: what was found, for how long it holds, why."""
     held = ahead.text()
-    good = f" for {held} beyond the record" if held else ""
-    return f"Trusted{good}. {model.verdict.reason}"
+    return f"{_OPENINGS[model.verdict.grade](held, _against(model))} {model.verdict.reason}"
+
+
+def _against(model: Model) -> str:
+    """``; the best simple method (repetition) manages 0.3 s``, or empty."""
+    baseline = model.verdict.baseline
+    if baseline is None:
+        return ""
+    unit = f" {model.record.time_unit}" if model.record.time_unit else " time units"
+    return f"; the best simple method ({baseline.name}) manages {baseline.time:.3g}{unit}"
+
+
+def _for(held: str) -> str:
+    return f" for {held}" if held else ""
+
+
+_OPENINGS: dict[str, Callable[[str, str], str]] = {
+    "exact": lambda held, _: (
+        "The equation behind this signal was found and can be trusted"
+        + (f"; forecasts hold for {held} beyond the record." if held else ".")
+    ),
+    "approximate": lambda held, against: (
+        f"An equation was found that describes this signal approximately: its forecasts hold{_for(held)}{against}."
+    ),
+    "forecast": lambda held, against: (
+        f"This signal can be forecast{_for(held)}{against}, but no readable equation was found behind it."
+    ),
+    "none": lambda held, _: "No equation was found, and no forecast of this signal can be relied on.",
+}
 
 
 def next_steps(model: Model) -> tuple[str, ...]:
-    """What would help most, in sentences; empty for a trusted model."""
+    """What would help most, in sentences; empty where nothing is wanted."""
     return (model.verdict.advice,) if model.verdict.advice else ()

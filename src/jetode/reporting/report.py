@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from jetode.equations import mathml
+from jetode.equations.polynomials import text
 from jetode.integration.forecast import Forecast
-from jetode.joint.search import MAX_SCORE, MIN_MARGIN
-from jetode.reconstruction import verdict
+from jetode.reconstruction.checks import CHECKS, notes, walk
 from jetode.reconstruction.model import Model
 from jetode.records.series import Series
 from jetode.reporting import figures as report_figures
@@ -50,21 +50,21 @@ def report(model: Model, forecast: Forecast, records: Sequence[Series] = (), com
 
     records = tuple(records) or model.records
     figures = report_figures.all_figures(model, forecast, records)
-    environment = Environment(loader=PackageLoader("jetode"), autoescape=True, undefined=StrictUndefined)
+    environment = Environment(loader=PackageLoader("jetode.reporting"), autoescape=True, undefined=StrictUndefined)
     ahead = outlook(model, forecast)
-    written = model.closure if model.regular is None else model.regular
-    terms = len(model.closure.numerator) + len(model.closure.denominator)
-    shown = model.regular is not None and terms <= LONG_FORM
+    written = model.dynamics.equation
     return environment.get_template("report.html").render(
         title=f"Reconstruction of {model.record.name or 'the record'}",
-        trusted=model.verdict.trusted,
+        grade=model.verdict.grade,
         sentence=sentence(model, ahead),
         steps=next_steps(model),
-        facts=facts(model, ahead.text() if model.verdict.trusted else "", records),
-        equations=mathml.equations(written),
-        rational=mathml.equations(model.closure)[-1:] if shown else [],
-        text=model.equation("text"),
-        latex=model.equation("latex"),
+        facts=facts(model, ahead.text() if model.verdict.grade != "none" else "", records),
+        notes=model.record.notes,
+        shown=model.shown_equation is not None,
+        equations=[] if written is None else written.mathml(),
+        rational=_rational(model),
+        text="" if written is None else written.text(),
+        latex="" if written is None else written.latex(),
         coordinates=coordinates(model),
         figures=figures,
         figure_json=_script(json.dumps({f.name: f.plain() for f in figures.values()}, allow_nan=False)),
@@ -81,6 +81,14 @@ def report(model: Model, forecast: Forecast, records: Sequence[Series] = (), com
         script=_part("report.js"),
         plotly=get_plotlyjs(),
     )
+
+
+def _rational(model: Model) -> list[str]:
+    """The same equation without its hidden coordinate, where that is another one and short enough to read."""
+    closure = model.dynamics.closure
+    if model.regular is None or closure is None or len(closure.numerator) + len(closure.denominator) > LONG_FORM:
+        return []
+    return mathml.equations(closure)[-1:]
 
 
 def _part(name: str) -> str:
@@ -100,6 +108,8 @@ def coordinates(model: Model) -> str:
     """What the letters of the equation stand for."""
     channel = f"u₀ is {model.record.name or 'the recorded channel'}"
     regular = model.regular
+    if model.dynamics.closure is None:
+        return f"{channel}."
     if regular is None:
         return f"{channel}, u₁ its slope, u₂ the slope of that, and so on."
     if regular.is_chain:
@@ -120,7 +130,7 @@ def facts(model: Model, held: str, records: Sequence[Series]) -> list[tuple[str,
     missing = sum(int(np.isnan(r.values).sum()) for r in records)
     many = f"{len(records)} records, " if len(records) > 1 else ""
     exponent = lyapunov_exponent(model)
-    period = 2 * np.pi * model.characteristic_time
+    period = model.oscillation
     out = [
         ("Samples", f"{many}{n:,}".replace(",", "\u202f") + (f", {missing} missing" if missing else "")),
         ("Sampling interval", f"{record.dt:g}{unit}"),
@@ -143,16 +153,13 @@ def facts(model: Model, held: str, records: Sequence[Series]) -> list[tuple[str,
 def coefficients(model: Model) -> Table:
     """Coefficients with standard errors, in the record's units."""
     rows = []
+    written = model.dynamics.equation
     for c in model.coefficients():
-        names = model.regular.names() if model.regular is not None else ()
+        names = () if written is None else written.names
         ratio = abs(c.value / c.standard_error) if c.standard_error > 0 else np.nan
         error = "fixed" if c.standard_error == 0 else _number(c.standard_error, 2)
         kept = f"{100 * c.stability:.0f}\u202f%" if np.isfinite(c.stability) else "–"
         rows.append((c.part, _monomial(c.powers, names), _number(c.value, 6), error, _number(ratio, 3), kept))
-    if not rows:
-        for part, polynomial in (("N", model.closure.numerator), ("D", model.closure.denominator)):
-            terms = {_monomial(e, model.closure.names): v for e, v in polynomial.items()}
-            rows += [(part, term, _number(value, 6), "–", "–", "–") for term, value in terms.items()]
     caption = (
         "Coefficients in the record’s units; z is the value in units of its standard error, and a term is kept in so "
         "many of 100 resamplings of the record’s stretches"
@@ -161,53 +168,20 @@ def coefficients(model: Model) -> Table:
 
 
 def _monomial(powers: Sequence[int], names: Sequence[str]) -> str:
-    from jetode.equations.polynomials import text
-
     exponents = tuple(powers)
     return text({exponents: 1.0}, tuple(names)[: len(exponents)])
 
 
 def evidence(model: Model) -> Table:
-    """What the verdict looked at, with the limits it applied."""
-    found = model.diagnostics.get("evidence") or {}
-    tests: list[tuple[str, str, str, bool | None]] = []  # None: shown, not judged
-
-    def test(name: str, key: str, limit: float, below: bool) -> None:
-        value = found.get(key)
-        if value is not None:
-            passed = value <= limit if below else value >= limit
-            tests.append((name, _number(value, 3), ("≤\u00a0" if below else "≥\u00a0") + _number(limit, 3), passed))
-
-    if found and not model.diagnostics.get("clean"):
-        test("Residual over estimated noise", "noise_ratio", verdict.MAX_NOISE_RATIO, True)
-        test("Slow structure in the residuals (1: white)", "block_ratio", verdict.MAX_BLOCK_RATIO, True)
-        test("χ² per sample on a stretch held out of the fit", "held_out", verdict.MAX_HELD_OUT, True)
-        test("Gain of terms beyond its own over chance [standard deviations]", "score", MAX_SCORE, True)
-    test("Oscillations in the record", "oscillations", verdict.MIN_OSCILLATIONS, False)
-    test("Distance of a long run’s distribution from the record’s [std]", "distance", verdict.MAX_DISTANCE, True)
-    if found.get("spectrum_distance") is not None:
-        name = "Share of power at other frequencies in a long run than in the record"
-        tests.append((name, _number(found["spectrum_distance"], 2), "–", None))
-    test("Held-out forecasts hold [oscillations]", "skill", verdict.MIN_SKILL, False)
-    test("Free coefficients", "terms", verdict.MAX_TERMS, True)
-    test("ΔBIC of the nearest other form", "rival", verdict.MIN_RIVAL, False)
-    test("ΔBIC of one term more or less", "margin", MIN_MARGIN, False)
-    if "bounded" in found:
-        tests.insert(0, ("A long run stays bounded", "yes" if found["bounded"] else "no", "yes", found["bounded"]))
-    if found.get("exhausted"):
-        tests.append(("The search tried every form", "no: it ended at its bound of iterations", "–", None))
-    times = model.diagnostics.get("valid_prediction_times")
-    if times:
-        wanted = min(model.diagnostics["oscillation"], model.diagnostics["horizon"])
-        reached = float(np.median(times))
-        limit = f"≥\u00a0{_number(wanted, 3)}"
-        tests.append(("Valid prediction time from 8 starts, median", _number(reached, 3), limit, reached >= wanted))
-    jets = found.get("sufficiency")
-    if jets:
-        tests.append((f"Jets against delays: {jets['sentence']}", "hidden" if jets["hidden"] else "none", "–", None))
+    """Every check that the verdict walked, with its limit, and what else was noticed."""
     words = {True: "✓ pass", False: "✗ fail", None: "–"}
-    rows = tuple((name, value, limit, words[ok]) for name, value, limit, ok in tests)
-    return Table("What the verdict looked at", ("test", "measured", "limit", "result"), rows)
+    found = model.evidence
+    rows: list[tuple[str, str, str, str]] = []
+    if found is not None:
+        outcomes = walk(CHECKS[found.kind], found)
+        rows += [(o.check.name, o.measured, o.check.limit, words[o.passed]) for o in outcomes]
+        rows += [(name, measured, "–", words[None]) for name, measured in notes(found)]
+    return Table("What the verdict looked at", ("test", "measured", "limit", "result"), tuple(rows))
 
 
 def equilibria(model: Model) -> Table:
@@ -229,7 +203,9 @@ def rivals(model: Model) -> Table:
 def settings(model: Model) -> Table:
     """Everything needed to repeat the run."""
     rows = [(name, _setting(value)) for name, value in model.settings.items()]
-    rows += [("method", model.method), ("spline", f"degree {model.spline.degree}, {model.spline.rule}")]
+    rows.append(("method", model.method))
+    if model.spline is not None:
+        rows.append(("spline", f"degree {model.spline.degree}, {model.spline.rule}"))
     rows += [(f"{package} version", version(package)) for package in VERSIONS]
     rows.append(("Python", platform.python_version()))
     return Table("Settings and versions", ("name", "value"), tuple(rows))

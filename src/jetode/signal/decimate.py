@@ -1,11 +1,14 @@
 """Very long records made shorter by a stated rule, for the joint fit, whose cost grows with their length.
 
-1. More than ``LONG`` samples at more than ``DENSE`` per oscillation (2π tc): decimated to about ``WANTED`` per
-   oscillation by a linear-phase low-pass filter (Kaiser window, 100 dB, cut at the new Nyquist frequency).  Up to 0.3
-   of the new sampling rate, 18 harmonics of the oscillation, its gain is 1 to 1e-5, so that derivatives are kept;
-   noise stays white within a correlation of 0.06 at the first lag and falls by √factor.
-2. Still more than ``MOST`` samples, or than ``LONG`` of more than ``MOST_OSCILLATIONS``: the last ones are used, since
-   cost grows with the samples and with the oscillations between them.
+1. More than ``LONG`` samples at more than ``DENSE`` per tc: decimated to about ``WANTED`` per tc by a linear-phase
+   low-pass filter (Kaiser window, 100 dB, cut at the new Nyquist frequency).  Up to 0.3 of the new sampling rate, 18
+   harmonics of a sine with that tc, its gain is 1 to 1e-5, so that derivatives are kept; noise stays white within a
+   correlation of 0.06 at the first lag and falls by √factor.
+2. Still more than ``MOST`` samples, or than ``LONG`` over more than ``LONGEST`` tc: the last ones are used, since cost
+   grows with the samples and with the motion between them.
+
+Everything is in tc = std(u0)/std(u1), the time in which the signal changes by its own size: what has to be resolved are
+its fastest parts, however rarely it oscillates.
 
 A missing sample leaves a gap as long as the filter; nothing is interpolated.  Each end loses ``HALF`` new samples.
 """
@@ -25,10 +28,10 @@ from jetode.signal.spline import smooth
 from jetode.support.arrays import FloatArray
 
 LONG = 20_000
-DENSE = 120.0
-WANTED = 60.0
+DENSE = 120.0 / (2.0 * pi)  # samples per tc: 120 per period of a sine
+WANTED = 60.0 / (2.0 * pi)  # and 60
 MOST = 60_000
-MOST_OSCILLATIONS = 1_000.0
+LONGEST = 1_000.0 * 2.0 * pi  # tc: a thousand periods of a sine
 HALF = 16  # half length of the filter in new samples
 ATTENUATION = 100.0  # dB
 
@@ -60,27 +63,27 @@ def _filtered(values: FloatArray, taps: FloatArray, factor: int) -> FloatArray:
     return np.asarray(out, dtype=np.float64)
 
 
-def samples_per_oscillation(record: Series) -> float:
-    """2π tc in samples, from (at most) the last ``LONG`` samples."""
+def samples_per_tc(record: Series) -> float:
+    """tc in samples, from (at most) the last ``LONG`` samples."""
     stretch = record.slice(max(0, record.n - LONG), record.n)
-    return 2.0 * pi * derivative_scale(smooth(filled(stretch.values), 1.0, 5, "gcv"))[1]
+    return derivative_scale(smooth(filled(stretch.values), 1.0, 5, "gcv"))[1]
 
 
 def reduce_all(records: Sequence[Series]) -> tuple[tuple[Series, ...], list[str]]:
     """The records as they are used, all reduced alike, and what was done to them in sentences."""
     notes: list[str] = []
     longest = max(records, key=len)
-    density = samples_per_oscillation(longest) if longest.n > LONG else 0.0
+    density = samples_per_tc(longest) if longest.n > LONG else 0.0
     factor = int(density / WANTED)
     out = list(records)
     if density > DENSE and min(r.n for r in records) // factor > 4 * HALF:
         out = [decimate(r, factor) for r in records]
         notes.append(
-            f"decimated by {factor} after a low-pass filter: {longest.n} samples at {density:.0f} per oscillation "
-            f"became {max(r.n for r in out)}; the filter uses up {HALF * out[0].dt:.3g} at each end"
+            f"decimated by {factor} after a low-pass filter: {longest.n} samples at {density:.0f} per characteristic "
+            f"time became {max(r.n for r in out)}; the filter uses up {HALF * out[0].dt:.3g} at each end"
         )
         density /= factor
-    most = int(np.clip(MOST_OSCILLATIONS * density, LONG, MOST))
+    most = int(np.clip(LONGEST * density, LONG, MOST))
     for i, record in enumerate(out):
         if record.n > most:
             notes.append(f"only the last {most} of {record.n} samples are used")

@@ -17,18 +17,14 @@ from jetode.records.series import require_samples
 from jetode.signal.delay import embedding_delay, false_nearest_neighbours
 from jetode.signal.jets_against_delays import Sufficiency, sufficiency
 from jetode.signal.noise import is_clean, noise_floor, noise_scale
-from jetode.signal.oscillations import mean_drift
+from jetode.signal.oscillations import mean_drift, oscillation
 from jetode.signal.spline import smooth
+from jetode.signal.suitability import SUITABILITY
 from jetode.signal.surrogate_test import surrogate_test
 
 MINIMUM_SAMPLES = 200
 MOST_SAMPLES = 50_000  # of a longer record, the first ones give delay, dimension and surrogates
 SURROGATE_DIMENSION = 3
-FEW_OSCILLATIONS = 30
-COARSE_SAMPLING = 10
-DRIFT = 0.25
-DRIFT_SIGNIFICANCE = 3.0
-HEAVY_NOISE = 0.5
 SIGNIFICANCE = 0.05
 ROUNDING = 1e-9  # slopes below this share of std/duration are rounding
 
@@ -49,8 +45,9 @@ class Diagnosis:
     delay: int | None
     dimension: int | None
     false_neighbours: tuple[float, ...]
-    samples_per_oscillation: float  # of 2π std(s)/std(s'), the period of a sine
-    oscillations: float
+    samples_per_tc: float  # in std(s)/std(s'), the time in which the signal changes by its own size
+    samples_per_oscillation: float
+    oscillations: float  # counted: falls of half a std or more after a rise as large
     drift_mean: float  # between halves, in units of std
     drift_z: float  # the same in units of its standard error
     drift_std: float  # ratio of the halves' stds minus 1
@@ -66,15 +63,20 @@ class Diagnosis:
     def advice(self) -> tuple[str, ...]:
         """What stands against a trustworthy reconstruction, in sentences; empty when nothing does."""
         found = []
-        if self.samples_per_oscillation < COARSE_SAMPLING:
-            found.append(f"Only {self.samples_per_oscillation:.1f} samples per oscillation; sample faster if you can.")
-        if self.oscillations < FEW_OSCILLATIONS:
+        limits = SUITABILITY
+        if self.samples_per_tc < limits.coarse:
             found.append(
-                f"The record holds about {self.oscillations:.2g} oscillations; {FEW_OSCILLATIONS} or more are needed."
+                f"Only {self.samples_per_tc:.2g} samples in the time in which the signal changes by its own size "
+                f"({self.samples_per_oscillation:.1f} samples per oscillation); sample faster if you can."
             )
-        if self.drift_mean > DRIFT and self.drift_z > DRIFT_SIGNIFICANCE:
+        if self.oscillations < limits.few_oscillations:
+            found.append(
+                f"The record holds about {self.oscillations:.2g} oscillations; {limits.few_oscillations:.0f} or more "
+                "are needed."
+            )
+        if limits.drifts(self.drift_mean, self.drift_z):
             found.append(f"The mean drifts by {self.drift_mean:.2g} std between the halves; use a stationary stretch.")
-        if self.noise_fraction > HEAVY_NOISE:
+        if self.noise_fraction > limits.heavy_noise:
             size = f"{100 * self.noise_fraction:.0f} % of" if self.noise_fraction < 1 else "larger than"
             found.append(f"The noise is {size} the signal.")
         if not self.deterministic:
@@ -129,10 +131,11 @@ def diagnose(record: Any, seed: int = 0, dt: float | None = None) -> Diagnosis:
     jets = smooth(values, record.dt, rule="interpolate" if clean else "reml").jets(1)
     signal, rate = jets.std(axis=0)
     # a record without any slope of its own is taken as one oscillation
-    period = 2 * math.pi * float(signal / rate) / record.dt if rate > ROUNDING * signal / record.duration else record.n
+    tc = float(signal / rate) / record.dt if rate > ROUNDING * signal / record.duration else record.n / (2 * math.pi)
+    period = oscillation(jets[:, 0])
     smoothed = jets[:MOST_SAMPLES, 0]
     delay = embedding_delay(smoothed)
-    lag = delay or max(1, round(period / 4))
+    lag = delay or max(1, round(0.5 * math.pi * tc))
     neighbours = false_nearest_neighbours(smoothed, lag, _deepest(smoothed.size, lag))
     dimension = neighbours.dimension
     test = surrogate_test(
@@ -158,6 +161,7 @@ def diagnose(record: Any, seed: int = 0, dt: float | None = None) -> Diagnosis:
         delay=delay,
         dimension=dimension,
         false_neighbours=tuple(neighbours.fractions.tolist()),
+        samples_per_tc=tc,
         samples_per_oscillation=period,
         oscillations=record.n / period,
         drift_mean=drift / record.std,

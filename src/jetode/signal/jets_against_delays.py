@@ -1,5 +1,5 @@
-"""Do jets determine the future (mathematics.md §6)? The signal some oscillations ahead, predicted in one shot by kernel
-ridge from jets (u0 … u_{n−1}) of order n = 2, 3, 4 and from delays over part of an oscillation.
+"""Do jets determine the future (docs/mathematics.md (6.1))? The signal some oscillations ahead, predicted in one shot
+by kernel ridge from jets (u0 … u_{n−1}) of order n = 2, 3, 4 and from delays over part of an oscillation.
 
 (K + ρ1) α = y, K = exp(−|x − x'|²/2ℓ²), inputs of unit variance, on points spread evenly over the fitted blocks of the
 record; ℓ and ρ by the error on the last of them.  Errors are those on the blocks between, in std of the signal; blocks
@@ -10,6 +10,7 @@ still be found by the joint fit, whose states use the whole record: the test exp
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any
@@ -101,6 +102,13 @@ class Sufficiency:
         plain = asdict(self) | {"jets": {str(k): v for k, v in self.jets.items()}}
         plain["delays"] = {f"{w:g}": v for w, v in self.delays.items()}
         return plain | {"hidden": self.hidden, "sentence": self.sentence()}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Sufficiency:
+        """Inverse of :meth:`to_json`."""
+        jets = {int(order): tuple(errors) for order, errors in data["jets"].items()}
+        delays = {float(window): tuple(errors) for window, errors in data["delays"].items()}
+        return cls(tuple(data["ahead"]), jets, delays, float(data["noise"]))
 
 
 def sufficiency(values: FloatArray) -> Sufficiency | None:

@@ -1,4 +1,4 @@
-"""Noise scale of a record, the paper's Eq. (noise_scale), and noise generators for experiments.
+"""Noise scale of a record (docs/mathematics.md (1.3), the paper's Eq. noise_scale), and noise for experiments.
 
 σ̂_k = 1.4826 MAD(Δᵏ y) / sqrt(binom(2k, k)) estimates the standard deviation of white noise from differences
 of order k; the paper's σ̂ is σ̂_2.  White noise gives the same σ̂_k at every k, while a smooth signal falls with

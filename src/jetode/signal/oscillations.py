@@ -1,4 +1,4 @@
-"""How many oscillations a smoothed signal holds, swings up and down of at least ``SWING`` std, and its drift.
+"""How many oscillations a smoothed signal holds (docs/mathematics.md §6), swings of at least ``SWING`` std; its drift.
 
 Rises through a fixed level count noise where the signal lingers there and miss turns around a point off it (the lobes
 of Lorenz's attractor); reversals of half a std do neither.
@@ -42,3 +42,8 @@ def mean_drift(values: FloatArray) -> tuple[float, float]:
     blocks = ([block.mean() for block in np.array_split(half, BLOCKS)] for half in (first, second))
     error = sqrt(sum(float(np.var(means, ddof=1)) / BLOCKS for means in blocks))
     return abs(float(second.mean() - first.mean())), error
+
+
+def oscillation(values: FloatArray) -> float:
+    """Samples of one oscillation of a smoothed signal; all of them where it holds none."""
+    return values.size / max(count_oscillations(values), 1.0)

@@ -1,4 +1,4 @@
-"""The scales of a record: amplitude std(u0) and characteristic time tc = std(u0)/std(u1)."""
+"""The scales of a record (docs/mathematics.md (2.1)): amplitude std(u0), characteristic time tc = std(u0)/std(u1)."""
 
 from __future__ import annotations
 

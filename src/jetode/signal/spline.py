@@ -1,4 +1,5 @@
-"""Reinsch's smoothing spline of odd degree p = 2m − 1, Eq. (reinsch): min Σ(y_i − f(t_i))² + λ ∫ (f^(m))² dt.
+"""Reinsch's smoothing spline of odd degree p = 2m − 1, min Σ(y_i − f(t_i))² + λ ∫ (f^(m))² dt (docs/mathematics.md
+(1.2)).
 
 Time is counted in samples inside, λ converts by dt^(2m−1), so the result is the same in any unit.  The
 spline is a sum of uniform B-splines whose knots lie ``spacing`` samples apart: 1, or more but well below the

@@ -1,4 +1,4 @@
-"""Are residuals white?  Their autocorrelation (gaps left out) and the test of Ljung and Box (1978)."""
+"""Are residuals white?  Autocorrelation (gaps left out) and the test of Ljung and Box (docs/mathematics.md (6.2))."""
 
 from __future__ import annotations
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,9 +12,15 @@ from click.testing import CliRunner
 
 from jetode.cli.benchmark import benchmark
 from jetode.equations.regular import RegularClosure
-from jetode.experiments.panel import runs as panel
+from jetode.experiments.core import store as stores
+from jetode.experiments.panel import bench, beside, runs
+from jetode.experiments.panel import channels as panel
+from jetode.experiments.panel.comparison import compare
 from jetode.experiments.panel.page import by_channel, duel, page, sparkline, summarise
-from jetode.reconstruction.model import Model, RecordInfo, SplineInfo, Verdict
+from jetode.reconstruction.dynamics.rational import RationalDynamics
+from jetode.reconstruction.model import Model
+from jetode.reconstruction.record_info import RecordInfo, SplineInfo
+from jetode.reconstruction.verdict import Verdict
 from jetode.support.errors import InputError
 
 SHARED = Path(__file__).parents[4] / "shared" / "panel.csv"
@@ -23,19 +28,10 @@ EXACT = [c for c in panel.channels() if c.regular is not None]
 
 
 def model_of(regular: RegularClosure, std: float = 1.0) -> Model:
-    return Model(
-        method="joint",
-        order=3,
-        closure=regular.rational(),
-        noise_sigma=0.0,
-        record=RecordInfo(6001, 0.01, std),
-        verdict=Verdict(True, ""),
-        spread=np.ones(3),
-        end_state=np.zeros(3),
-        spline=SplineInfo(5, "gcv", 0.0, 1.0, 0.0),
-        regular=regular.canonical(),
-        coordinates="regular",
-    )
+    spline = SplineInfo(5, "gcv", 0.0, 1.0, 0.0)
+    canonical = regular.canonical()
+    dynamics = RationalDynamics(regular.rational(), np.ones(3), np.zeros(3), spline, 0.01, 0.0, canonical)
+    return Model("paper", 0.0, RecordInfo(6001, 0.01, std), Verdict("exact", ""), dynamics, spline)
 
 
 def derivatives(channel: panel.Channel, x: np.ndarray) -> list[np.ndarray]:
@@ -92,7 +88,7 @@ def test_the_shipped_table_agrees_with_the_shared_panel():
             continue
         assert row["class"].startswith(channel.kind)
         theirs = panel.true_form(row["a"], row["D"], row["P"])
-        same = panel.compare(model_of(theirs), channel.regular, channel.tc)
+        same = compare(model_of(theirs), channel.regular, channel.tc)
         assert same.error < 1e-4
 
 
@@ -122,7 +118,7 @@ def test_comparison_does_not_see_the_gauge(name):
     moved = channel.regular.with_hidden_scaled(-3.0).with_hidden_shifted({(1, 0): 0.7, (0, 0): 2.0})
     if moved.is_chain:
         moved = moved.with_second_changed(2.0, {(1,): -0.3, (0,): 1.5})
-    same = panel.compare(model_of(moved.canonical(1e-9)), channel.regular, channel.tc)
+    same = compare(model_of(moved.canonical(1e-9)), channel.regular, channel.tc)
     assert same.right and same.error < 1e-9
 
 
@@ -130,15 +126,15 @@ def test_comparison_tells_what_is_wrong():
     channel = panel.select(["Lorenz x"])[0]
     true = channel.regular.canonical()
     lacking = replace(true, P={e: c for e, c in true.P.items() if e != (1, 1, 0)})
-    verdict = panel.compare(model_of(lacking), channel.regular, channel.tc)
+    verdict = compare(model_of(lacking), channel.regular, channel.tc)
     assert (verdict.form, verdict.terms, verdict.missing, verdict.extra) == (True, False, ("P u0*u1",), ())
-    more = panel.compare(model_of(replace(true, a={**true.a, (0, 2): 0.1})), channel.regular, channel.tc)
+    more = compare(model_of(replace(true, a={**true.a, (0, 2): 0.1})), channel.regular, channel.tc)
     assert more.extra == ("a u1^2",) and not more.right
-    off = panel.compare(model_of(replace(true, a={e: 1.2 * c for e, c in true.a.items()})), channel.regular, channel.tc)
+    off = compare(model_of(replace(true, a={e: 1.2 * c for e, c in true.a.items()})), channel.regular, channel.tc)
     assert off.terms and not off.right
-    pole = panel.compare(model_of(replace(true, D={**true.D, (0, 0): 0.5}), std=8.0), channel.regular, channel.tc)
+    pole = compare(model_of(replace(true, D={**true.D, (0, 0): 0.5}), std=8.0), channel.regular, channel.tc)
     assert pole.right
-    pole = panel.compare(model_of(replace(true, D={**true.D, (0, 0): 2.0}), std=8.0), channel.regular, channel.tc)
+    pole = compare(model_of(replace(true, D={**true.D, (0, 0): 2.0}), std=8.0), channel.regular, channel.tc)
     assert pole.terms and not pole.right
 
 
@@ -151,10 +147,10 @@ def test_comparison_of_chains():
         (replace(true, P={**true.P, (0, 1, 1): 1.0}), (True, False, (), ("P v*w",))),
         (replace(true, f0={}, c={(0,): 1.0}), (False, False, ("f0 1",), ())),
     ):
-        verdict = panel.compare(model_of(part), channel.regular, channel.tc)
+        verdict = compare(model_of(part), channel.regular, channel.tc)
         assert (verdict.form, verdict.terms, verdict.missing, verdict.extra) == changed
     for p, right in ((0.2, True), (0.4, False)):
-        moved = panel.compare(model_of(replace(true, c={**true.c, (0,): p}), std=2.9), channel.regular, channel.tc)
+        moved = compare(model_of(replace(true, c={**true.c, (0,): p}), std=2.9), channel.regular, channel.tc)
         assert moved.terms and moved.right == right
 
 
@@ -225,53 +221,73 @@ def test_a_sparkline_breaks_off_where_the_forecast_does():
     assert truth.split('"')[0].count(",") == 4 and ours.split('"')[0].count(",") == 2
 
 
-def test_runs_whose_files_are_there_are_not_repeated(tmp_path, monkeypatch):
+def cli(tmp_path, *arguments):
+    done = CliRunner().invoke(benchmark, ["panel", *arguments, "--out", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    return done
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Runs that take no time, and how often they were asked for."""
     calls = []
 
-    def measure(task):
-        calls.append(task.channel.name)
-        return result(task.channel.name, task.noise, task.trajectory, peers={})
+    def measure(trial):
+        calls.append(trial.channel.name)
+        return result(trial.channel.name, trial.noise, trial.trajectory)
 
-    monkeypatch.setattr(panel, "measure", measure)
-    arguments = ["panel", "--channels", "SprottS z,SprottR.y", "--noise", "0.05", "--trajectories", "1", "--no-peers"]
+    def measure_peer(trial, name, seed=0):
+        calls.append(name)
+        return 9.0
+
+    monkeypatch.setattr(runs, "measure", measure)
+    monkeypatch.setattr(beside, "measure", measure_peer)
+    monkeypatch.setattr(beside.peers, "available", lambda: {"AR": True, "ESN": None})
+    return calls
+
+
+def test_runs_whose_chunks_are_there_are_not_repeated(tmp_path, quick):
+    arguments = ["--channels", "SprottS z,SprottR.y", "--noise", "0.05", "--trajectories", "1", "--no-peers"]
     for _ in range(2):
-        done = CliRunner().invoke(benchmark, [*arguments, "--out", str(tmp_path)])
-        assert done.exit_code == 0, done.output
-        assert done.output.count("RIGHT") == 2
-    assert sorted(calls) == ["SprottR y", "SprottS z"]
-    assert json.loads((tmp_path / "SprottS_z_n0.05_t0.json").read_text())["noise"] == 0.05
+        assert cli(tmp_path, *arguments).stdout.count("RIGHT") == 2
+    assert sorted(quick) == ["SprottR y", "SprottS z"]
+    assert (tmp_path / "panel_SprottS_z-n0.05_00000-00001.chunk").exists()
     assert "SprottS z" in (tmp_path / "panel.html").read_text()
 
 
-def test_peers_are_kept_apart_and_joined(tmp_path, monkeypatch):
-    monkeypatch.setattr(panel, "measure", lambda task: result(task.channel.name, task.noise, peers={}))
-    monkeypatch.setattr(panel, "measure_peers", lambda task: {"AR": 9.0})
-    arguments = ["panel", "--channels", "SprottS.z", "--noise", "0.05", "--trajectories", "1"]
-    places = ["--out", str(tmp_path / "ours"), "--peers-out", str(tmp_path / "peers")]
-    first = CliRunner().invoke(benchmark, [*arguments, *places, "--only-peers"])
-    assert first.exit_code == 0 and not (tmp_path / "ours").exists()
-    monkeypatch.setattr(panel, "measure_peers", lambda task: pytest.fail("measured twice"))
-    done = CliRunner().invoke(benchmark, [*arguments, *places])
-    assert done.exit_code == 0 and "best peer AR 9.00" in done.output
+def test_runs_of_another_state_of_the_code_are_redone_and_not_shown(tmp_path, quick, monkeypatch):
+    for channel in ("SprottS z", "SprottR y"):
+        cli(tmp_path, "--channels", channel, "--noise", "0.05", "--trajectories", "1", "--no-peers")
+    monkeypatch.setattr(stores, "code_fingerprint", lambda module: "another")
+    done = cli(tmp_path, "--channels", "SprottS z", "--noise", "0.05", "--trajectories", "1", "--no-peers")
+    assert quick == ["SprottS z", "SprottR y", "SprottS z"]
+    assert "1 chunks" in done.stderr and "computed again" in done.stderr
+    assert "1 results" in done.stderr and "left out" in done.stderr
+    text = (tmp_path / "panel.html").read_text()
+    assert "<td>SprottS z</td>" in text and "<td>SprottR y</td>" not in text
+
+
+def test_peers_are_kept_apart_and_joined(tmp_path, quick):
+    arguments = ["--channels", "SprottS.z", "--noise", "0.05", "--trajectories", "1"]
+    apart = ["--peers-out", str(tmp_path / "peers")]
+    assert "vpt 9.00" in cli(tmp_path / "ours", *arguments, *apart, "--only-peers").stdout
+    assert not (tmp_path / "ours").exists() and quick == ["AR"]
+    cli(tmp_path / "ours", *arguments, *apart)
+    assert quick == ["AR", "SprottS z"]
     longer = [*arguments[:-1], "2", "--peer-trajectories", "1"]
-    done = CliRunner().invoke(benchmark, [*longer, *places])
-    assert done.exit_code == 0 and done.output.count("RIGHT") == 2 and done.output.count("best peer") == 1
-    again = CliRunner().invoke(benchmark, [*longer, *places, "--only-peers"])
-    assert again.exit_code == 0 and again.output.count("AR") == 1
-    assert summarise([json.loads(p.read_text()) for p in (tmp_path / "ours").glob("*.json")])[0.05]["channels"] == 1
+    done = cli(tmp_path / "ours", *longer, *apart)
+    assert done.stdout.count("RIGHT") == 2 and done.stdout.count("peer  AR") == 1 and quick.count("AR") == 1
+    found = bench.Places(tmp_path / "ours", tmp_path / "peers").results("panel.csv", pytest.fail)
+    assert [r["peers"] for r in found] == [{"AR": 9.0}, {}] and summarise(found)[0.05]["channels"] == 1
 
 
-def test_the_page_shows_all_that_is_in_the_directory(tmp_path, monkeypatch):
-    monkeypatch.setattr(panel, "measure", lambda task: result(task.channel.name, task.noise, task.trajectory, peers={}))
-    monkeypatch.setattr(panel, "measure_peers", lambda task: {"AR": 9.0})
+def test_the_page_shows_all_that_is_in_the_directory(tmp_path, quick):
     for channel, noise, more in (
         ("SprottS z", "0.05", ["--no-peers"]),
         ("Chen x", "0", []),
         ("Arneodo x", "0", ["--more"]),
     ):
-        arguments = ["panel", "--channels", channel, "--noise", noise, "--trajectories", "2", *more]
-        done = CliRunner().invoke(benchmark, [*arguments, "--out", str(tmp_path)])
-        assert done.exit_code == 0, done.output
+        cli(tmp_path, "--channels", channel, "--noise", noise, "--trajectories", "2", *more)
         text = (tmp_path / "panel.html").read_text()
         assert ("<td>SprottS z</td>" in text) == ("--more" not in more)
         assert ("<td>Chen x</td>" in text) == (channel == "Chen x")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jetode.experiments.panel.runs import REGULAR
+from jetode.experiments.panel.channels import REGULAR
 
 Result = dict[str, Any]
 TARGETS = {  # at noise 0, 5 %, 15 %

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import partial
+from importlib import import_module
 from importlib.util import find_spec
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jetode.equations.field import Field
+from jetode.experiments.core.sweep import one_thread
 from jetode.experiments.peers.narx import (
     FAR,
     RAW,
@@ -33,7 +35,6 @@ from jetode.experiments.peers.narx import (
 )
 from jetode.experiments.peers.reservoirs import echo_state, nvar
 from jetode.integration.dop853 import integrate
-from jetode.records.series import Series
 from jetode.signal.spline import smooth
 from jetode.support.arrays import FloatArray, IntArray
 from jetode.support.errors import InputError
@@ -112,27 +113,6 @@ def sindy(past: Past, setting: Setting) -> Rollout:
     return rollout
 
 
-def paper(values: FloatArray, dt: float, seed: int) -> Rollout:
-    """The paper's own method, its degrees and window selected by VPT against the record."""
-    from jetode.reconstruction.reconstruct import reconstruct
-
-    model = reconstruct(Series(values, dt), method="paper", seed=seed)
-
-    def rollout(seen: FloatArray, ends: IntArray, steps: int) -> FloatArray:
-        out = np.full((ends.size, steps + 1), np.nan)
-        for row, end in zip(out, ends, strict=True):
-            if end == values.size - 1 and np.array_equal(seen[: end + 1], values):
-                run = model.forecast(steps * dt).values
-            else:
-                lead = max(5, round(model.characteristic_time / dt))  # a spline's derivatives are poor at its end
-                past = Series(seen[max(0, end - 60 * lead) : end + 1], dt)
-                run = model.with_record(past).forecast((steps + lead) * dt, start=past.n - 1 - lead).values[lead:]
-            row[: run.size] = run
-        return out
-
-    return rollout
-
-
 # -- trivial ------------------------------------------------------------------------------------------------
 
 
@@ -173,7 +153,14 @@ _BUILDERS: Mapping[str, tuple[Builder, str | None]] = {
     "PySINDy": (sindy, "pysindy"),
     "AR": (denoising(autoregression), None),
 }
-_PLAIN: Mapping[str, Peer] = {"paper": paper, "persistence": persistence, "repetition": repetition}
+PAPER = "jetode.experiments.peers.paper_method"  # by name, so that the other peers do not reach the whole of jetode
+
+
+def _paper(values: FloatArray, dt: float, seed: int) -> Rollout:
+    return import_module(PAPER).paper(values, dt, seed)
+
+
+_PLAIN: Mapping[str, Peer] = {"paper": _paper, "persistence": persistence, "repetition": repetition}
 NAMES = (*_BUILDERS, *_PLAIN)
 
 
@@ -186,13 +173,9 @@ def available() -> dict[str, Peer | None]:
     return {**fitted, **_PLAIN}
 
 
-def _one_thread() -> AbstractContextManager[object]:
-    """Many small products: the threads of a BLAS would only wait for each other."""
-    if find_spec("threadpoolctl") is None:
-        return nullcontext()
-    from threadpoolctl import threadpool_limits
-
-    return threadpool_limits(limits=1)
+def source(name: str) -> str:
+    """The module that a peer's code begins in."""
+    return PAPER if name == "paper" else __name__
 
 
 def fit(name: str, values: ArrayLike, dt: float, seed: int = 0) -> Rollout:
@@ -245,6 +228,6 @@ def forecast(name: str, values: ArrayLike, dt: float, steps: int, seed: int = 0)
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Ill-conditioned candidates of a grid are scored, not reported; many small products need one thread."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"), _one_thread():
+    with warnings.catch_warnings(), np.errstate(all="ignore"), one_thread():
         warnings.simplefilter("ignore")
         yield

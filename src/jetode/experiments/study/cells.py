@@ -8,6 +8,7 @@ the same records, and workers can compute them in any order.  Under noise the tr
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
@@ -17,8 +18,9 @@ import numpy as np
 from jetode.catalogue.systems import System, Trajectory, systems
 from jetode.equations.closure import Closure, cosine, relative_l2
 from jetode.equations.field import Field
+from jetode.experiments.core.scoring import vpt_at, vpts_within
 from jetode.integration.forecast import Forecast, forecast_many
-from jetode.integration.valid_prediction_time import interior_starts, valid_prediction_time
+from jetode.integration.valid_prediction_time import interior_starts
 from jetode.paper.degree_selection import STEPS_PER_SAMPLE
 from jetode.paper.identify import Denominator, Embedding, PaperSettings, Smoothing, embed, identify
 from jetode.records.series import Series
@@ -27,6 +29,7 @@ from jetode.support.arrays import FloatArray, IntArray
 
 DT = 0.01
 TRANSIENT = 50.0
+INITIAL = (1.0, 0.0, 0.0)
 LONGEST_TRANSIENT = 250.0  # at 0 % noise: uniform between the two, from a state near (1, 0, 0)
 SYSTEMS = ("lorenz", "rossler")
 FRACTIONS = (0.0, 0.15, 0.30)
@@ -103,7 +106,11 @@ class Realization:
 
     def score(self, forecast: Forecast, start: int) -> float:
         """VPT of a forecast from sample ``start``."""
-        return valid_prediction_time(forecast.values, self.truth[start : start + self.steps + 1], DT)
+        return vpt_at(forecast.values, self.truth, start, self.steps, DT)
+
+    def scores(self, run: Callable[[int], FloatArray | None]) -> list[float]:
+        """VPT of the forecasts that ``run`` makes from the eight starts."""
+        return vpts_within(run, self.truth, self.starts, self.steps, DT)
 
 
 def generator(cell: Cell, seed: int, index: int, stream: int = 0) -> np.random.Generator:
@@ -114,7 +121,7 @@ def generator(cell: Cell, seed: int, index: int, stream: int = 0) -> np.random.G
 
 @lru_cache(maxsize=8)
 def _paper_trajectory(system: str, duration: float) -> Trajectory:
-    return systems[system].simulate(duration, DT, TRANSIENT, (1.0, 0.0, 0.0))
+    return systems[system].simulate(duration, DT, TRANSIENT, INITIAL)
 
 
 def trajectory(cell: Cell, rng: np.random.Generator, paper: bool) -> Trajectory:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from jetode.experiments.core.store import Task
 from jetode.experiments.study import plots
 from jetode.experiments.study.cells import Cell
-from jetode.experiments.study.chunks import Task
 from jetode.experiments.study.printed import DIRECTION
 from jetode.experiments.study.sections import READINGS, Drawing, Item, Plan, Results, Section, Table, number
 from jetode.experiments.study.statistics import Rows, rank_correlation

@@ -6,26 +6,27 @@ the continuation nobody saw.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from jetode.equations.closure import cosine, relative_l2
 from jetode.equations.regular import RegularClosure
-from jetode.equations.regularise import regularise
+from jetode.experiments.core.oracle import Oracle
+from jetode.experiments.core.oracle import exact_regular as regular_of
 from jetode.experiments.study import sindy_pi
 from jetode.experiments.study.cells import DT, Cell, Realization, exact, realize
 from jetode.integration.forecast import RTOL as PAPER_RTOL
 from jetode.integration.forecast import Forecast, forecast
 from jetode.integration.valid_prediction_time import valid_prediction_time
-from jetode.joint.fit import Budget
-from jetode.joint.path import Identified, identified_from, past_state
-from jetode.joint.problem import prepare
-from jetode.reconstruction.model import CLEAN, TIGHT, Model
+from jetode.joint.path import past_state
+from jetode.joint.progress import Budget
+from jetode.reconstruction.model import Model
 from jetode.reconstruction.reconstruct import reconstruct
+from jetode.reconstruction.settings import INTEGRATION
 from jetode.support.arrays import FloatArray
 
-ROUNDING = 1e-9  # of the exact coefficients, the smallest of which is 0.2
 MOST_ITERATIONS = 2000  # of one joint fit, about a minute; a record that it suits takes some 500
 
 
@@ -54,12 +55,10 @@ def joint_model(realization: Realization) -> tuple[Model, bool]:
     return reconstruct(realization.record, method="joint", budget=budget), budget.exhausted
 
 
+@cache
 def exact_regular(system: str) -> RegularClosure:
-    """The true equations in the canonical gauge, free of rounding where a coefficient is 0."""
-    found = regularise(exact(system)).regular
-    assert found is not None  # both systems of the paper have an affine denominator
-    a, d, p = ({e: c for e, c in part.items() if abs(c) > ROUNDING} for part in (found.a, found.D, found.P))
-    return RegularClosure(a, d, p, found.order)
+    """The true equations in the canonical gauge; both systems of the paper have an affine denominator."""
+    return regular_of(exact(system))
 
 
 def same_terms(found: RegularClosure, true: RegularClosure) -> bool:
@@ -67,36 +66,32 @@ def same_terms(found: RegularClosure, true: RegularClosure) -> bool:
     return set(found.a) == set(true.a) and set(found.P) == set(true.P) and set(found.D) <= {(1, 0), (0, 0)}
 
 
-def forecast_from(
-    known: Identified, regular: RegularClosure, spread: FloatArray, realization: Realization, start: int
-) -> Forecast:
-    """Ahead from sample ``start``, its state estimated from the samples up to it."""
-    state = past_state(known, realization.record, start).end
-    rtol = TIGHT if known.sigma < CLEAN else PAPER_RTOL
-    return forecast(regular.field, state, spread, realization.steps * DT, DT, rtol)
-
-
 def model_forecast(model: Model, realization: Realization, start: int) -> Forecast | None:
-    """The same by a fitted model, whose own record may be shorter (decimated); None where the fit refused."""
+    """Ahead from sample ``start``, its state estimated from the samples up to it; None where the fit refused.
+
+    The model's own record may be another (decimated): the state comes from the realization's.
+    """
     if model.identified is None or model.regular is None:
         return None
-    return forecast_from(model.identified, model.regular, model.spread, realization, start)
+    state = past_state(model.identified, realization.record, start).end
+    rtol = INTEGRATION.tight_rtol if model.identified.sigma < INTEGRATION.nearly_exact else PAPER_RTOL
+    return forecast(model.regular.field, state, model.spread, realization.steps * DT, DT, rtol)
 
 
 def past_only(model: Model, realization: Realization) -> list[float]:
     """VPT from the eight starts, states from the past; 0 where there is no model."""
-    runs = [(model_forecast(model, realization, int(i)), int(i)) for i in realization.starts]
-    return [0.0 if run is None else realization.score(run, i) for run, i in runs]
+
+    def values(start: int) -> FloatArray | None:
+        run = model_forecast(model, realization, start)
+        return None if run is None else run.values
+
+    return realization.scores(values)
 
 
-def oracle(system: str, realization: Realization, spread: FloatArray) -> list[float]:
+def oracle(system: str, realization: Realization) -> list[float]:
     """The same with the true equations: the limit that the noise sets."""
-    true = exact_regular(system)
-    prepared = prepare([realization.record], true.order)
-    known = identified_from(true, prepared, prepared.sigma)
-    return [
-        realization.score(forecast_from(known, true, spread, realization, int(i)), int(i)) for i in realization.starts
-    ]
+    known = Oracle(exact_regular(system), realization.record)
+    return realization.scores(lambda start: known.within(start, realization.steps))
 
 
 def smoothed(model: Model, realization: Realization) -> list[float] | None:
@@ -104,8 +99,7 @@ def smoothed(model: Model, realization: Realization) -> list[float] | None:
     if model.identified is None or model.record.n != realization.record.n:
         return None
     horizon = realization.steps * DT
-    runs = [(model.forecast(horizon, start=int(i), past_only=False), int(i)) for i in realization.starts]
-    return [realization.score(run, i) for run, i in runs]
+    return realization.scores(lambda start: model.forecast(horizon, start=start, past_only=False).values)
 
 
 def joint_row(cell: Cell, seed: int, index: int, with_oracle: bool = True) -> dict[str, Any]:
@@ -116,13 +110,12 @@ def joint_row(cell: Cell, seed: int, index: int, with_oracle: bool = True) -> di
     n_error, d_error = relative_l2(model.closure, exact(cell.system))
     cos_n, cos_d = cosine(model.closure, exact(cell.system))
     poles = model.closure.poles()
-    spread = model.spread if model.identified is not None else np.ones(3)
     return {
         "index": index,
         "past": past_only(model, realization),
         "smoothed": smoothed(model, realization),
         "ahead": 0.0 if last is None else valid_prediction_time(last.values, realization.beyond, DT),
-        "oracle": oracle(cell.system, realization, spread) if with_oracle else None,
+        "oracle": oracle(cell.system, realization) if with_oracle else None,
         "n_error": n_error,
         "d_error": d_error,
         "cos_n": cos_n,

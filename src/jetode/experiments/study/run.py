@@ -11,12 +11,12 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Protocol
 
-import jetode
+from jetode.experiments.core.fingerprint import code_fingerprint, libraries
+from jetode.experiments.core.store import Chunk, ChunkStore, Task
+from jetode.experiments.core.sweep import Executor, Say, sweep
 from jetode.experiments.study import beyond, clean, context, direction, output, vpt
 from jetode.experiments.study.cells import GAUSSIAN, OTHER_KINDS
-from jetode.experiments.study.chunks import Chunk, ChunkStore, Task
-from jetode.experiments.study.sections import Item, Plan, Results, Section
-from jetode.experiments.study.sweep import Executor, Say, sweep
+from jetode.experiments.study.sections import WORK, Item, Plan, Results, Section
 from jetode.support.errors import InputError
 from jetode.support.files import make_directory
 
@@ -25,7 +25,6 @@ ITEMS: dict[str, Item] = {
     item.key: item for item in (*clean.ITEMS, *vpt.ITEMS, *direction.ITEMS, *context.ITEMS, *beyond.ITEMS)
 }
 QUICK = Plan(realizations=20, joint=1, other_noise=3, transfer=2, peers=1, selections=1)
-LIBRARIES = ("numpy", "scipy", "numba", "sympy", "matplotlib", "reservoirpy", "scikit-learn", "pysindy")
 
 
 class Progress(Protocol):
@@ -107,13 +106,8 @@ def run(
 
 def versions() -> dict[str, str]:
     """Of everything that can move a digit."""
-    found = {"jetode": jetode.__version__, "python": platform.python_version()}
-    for name in LIBRARIES:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
+    own = {name: metadata.version(name) for name in ("jetode", "sympy", "matplotlib")}
+    return {**own, "python": platform.python_version(), **libraries()}
 
 
 def write(study: Study, out: Path, begin: float, extra_timings: dict[str, Any]) -> None:
@@ -128,6 +122,7 @@ def write(study: Study, out: Path, begin: float, extra_timings: dict[str, Any]) 
         "cells": {cell.name: {**cell.to_json(), "lengths": list(cell.lengths)} for cell in GAUSSIAN},
         "other_noise": list(OTHER_KINDS),
         "versions": versions(),
+        "code": code_fingerprint(WORK.partition(":")[0]),
     }
     output.write_all(out, about, study.sections, study.rows)
     total = {"total_seconds": time.perf_counter() - begin}

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from jetode.experiments.core.store import Chunk, Task
 from jetode.experiments.study.cells import Cell
-from jetode.experiments.study.chunks import Chunk, Task
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 ROWS = 50  # realizations per chunk by the paper's method, about a second of work
 READINGS = 200  # realizations on which other readings of the paper are compared
 NOT_MEASURED = "not measured"
+WORK = "jetode.experiments.study.tasks:run_task"
 
 
 @dataclass(frozen=True)
@@ -36,11 +37,18 @@ class Plan:
         """Realizations 0 … count − 1 of a cell in chunks."""
         given = {"cell": cell.to_json(), **(options or {})}
         label = "-".join([cell.name, *([str(given["name"])] if "name" in given else [])])
-        return [Task(kind, label, first, min(first + size, count), self.seed, given) for first in range(0, count, size)]
+        return [
+            Task(WORK, kind, label, first, min(first + size, count), self.seed, given)
+            for first in range(0, count, size)
+        ]
 
     def single(self, kind: str, cell: Cell, index: int, options: Mapping[str, Any] | None = None) -> Task:
         """One realization of a cell."""
-        return Task(kind, cell.name, index, index + 1, self.seed, {"cell": cell.to_json(), **(options or {})})
+        return Task(WORK, kind, cell.name, index, index + 1, self.seed, {"cell": cell.to_json(), **(options or {})})
+
+    def system(self, kind: str, name: str) -> Task:
+        """What is done once per system."""
+        return Task(WORK, kind, name, 0, 1, self.seed, {})
 
 
 class Results:

@@ -1,4 +1,4 @@
-"""What a worker can be asked to do: the kinds of :class:`jetode.experiments.study.chunks.Task` and their functions."""
+"""What a worker can be asked to do: the kinds of :class:`jetode.experiments.core.store.Task` and their functions."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from jetode.experiments.core.store import Result, Task
 from jetode.experiments.study import diagnostics, joint_cells
 from jetode.experiments.study.cells import Cell, paper_row, realize, transfer_row
-from jetode.experiments.study.chunks import Result, Task
 
 Row = Callable[[Cell, int, int], dict[str, Any]]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from jetode.catalogue.systems import systems
+from jetode.experiments.core.store import Task
 from jetode.experiments.study import plots
 from jetode.experiments.study.cells import FRACTIONS, GAUSSIAN, SYSTEMS, Cell
-from jetode.experiments.study.chunks import Task
 from jetode.experiments.study.printed import SETTINGS_DEGREE, VPT
 from jetode.experiments.study.sections import READINGS, Drawing, Item, Plan, Results, Section, Table, number
 from jetode.experiments.study.statistics import best_row, joint_summary, sweep_summary
@@ -255,8 +255,9 @@ def _overlays(plan: Plan, results: Results) -> Section:
     sentence = (
         "Agrees: the marked VPT reach those of the paper's panels."
         if agrees
-        else f"Differs where the sweep's best does ({'; '.join(shortfalls)}); the shape is the paper's: clean "
-        "forecasts follow for many oscillations, noisy ones for one or two before the mislocated pole throws them off."
+        else f"Differs where the sweep's best does ({'; '.join(shortfalls)}); "
+        f"{sum(run['stop'] != 'COMPLETED' for run in runs.values())} of the {len(runs)} forecasts shown stop early, "
+        f"{sum(run['stop'] == 'POLE' for run in runs.values())} of them at a pole."
     )
     return Section(
         "overlays",

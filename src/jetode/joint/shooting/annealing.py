@@ -1,5 +1,5 @@
-"""Annealing of the joint fit (docs/mathematics.md §4): q from loose (the path follows the data) to tight (it obeys the
-equation), with the hidden coordinate brought back to unit spread after every level, and reheating."""
+"""Annealing of the joint fit (docs/mathematics.md (4.4)): q from loose (the path follows the data) to tight (it obeys
+the equation), with the hidden coordinate brought back to unit spread after every level, and reheating."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Levenberg-damped Gauss–Newton on the shooting cost at one continuity level q (docs/mathematics.md §4)."""
+"""Levenberg-damped Gauss–Newton on the shooting cost at one continuity level q (docs/mathematics.md (4.1))."""
 
 from __future__ import annotations
 

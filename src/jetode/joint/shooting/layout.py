@@ -1,4 +1,4 @@
-"""Weak-constraint multiple shooting (docs/mathematics.md §4): what the joint fit solves for, as data.
+"""Weak-constraint multiple shooting (docs/mathematics.md (4.1), (4.3)): what the joint fit solves for, as data.
 
 Unknowns are one state ``X_k`` per node and the free coefficients ``θ`` of a polynomial vector field that is
 linear in its coefficients.  Minimised is

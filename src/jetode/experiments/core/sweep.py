@@ -10,11 +10,12 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
-from jetode.experiments.study.chunks import Chunk, ChunkStore, Task
-from jetode.experiments.study.tasks import run_task
+from jetode.experiments.core.store import DAMAGED, FOREIGN, Chunk, ChunkStore, Task
 from jetode.support.errors import InputError
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -23,10 +24,21 @@ Finished = Iterator[tuple[Task, Chunk]]
 Executor = Callable[[Sequence[Task]], Finished]
 
 
+def one_thread() -> AbstractContextManager[object]:
+    """Many small products: the threads of a BLAS would only wait for each other."""
+    if find_spec("threadpoolctl") is None:
+        return nullcontext()
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(limits=1)
+
+
 def timed(task: Task) -> Chunk:
     """What a worker does."""
+    module, _, name = task.work.partition(":")
+    work = getattr(import_module(module), name)
     begin, busy = time.perf_counter(), time.thread_time()
-    result = run_task(task)
+    result = work(task)
     return Chunk(result, time.perf_counter() - begin, time.thread_time() - busy)
 
 
@@ -39,6 +51,19 @@ def end_with(parent: int) -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
+
+
+@contextmanager
+def here() -> Iterator[Executor]:
+    """This process, one task after the other."""
+
+    def execute(tasks: Sequence[Task]) -> Finished:
+        for task in tasks:
+            with one_thread():
+                chunk = timed(task)
+            yield task, chunk
+
+    yield execute
 
 
 @contextmanager
@@ -56,7 +81,8 @@ def local(workers: int) -> Iterator[Executor]:
                 yield waiting[future], future.result()
         except TerminatedWorkerError:
             raise InputError(
-                "A worker process was killed (out of memory?); run the same command with --resume and fewer --workers."
+                "A worker process was killed (out of memory?); run the same command again with fewer workers, it goes "
+                "on from what is finished."
             ) from None
         finally:
             for future in waiting:
@@ -93,6 +119,42 @@ def cluster(address: str) -> Iterator[Executor]:
         client.close()
 
 
+def jobs(count: int) -> AbstractContextManager[Executor]:
+    """``count`` processes: this one, or workers."""
+    return here() if count == 1 else local(count)
+
+
+def finished(tasks: Sequence[Task], store: ChunkStore, execute: Executor, say: Say = lambda _: None) -> Finished:
+    """Every task with its chunk as it comes: first those on disk that are sound, then the others, computed."""
+    todo: list[Task] = []
+    foreign = 0
+    for task in tasks:
+        found = store.load(task)
+        if isinstance(found, Chunk):
+            yield task, found
+            continue
+        if found == DAMAGED:
+            say(f"The chunk {store.path(task).name} is damaged; it is computed again.")
+        foreign += found == FOREIGN
+        todo.append(task)
+    if foreign:
+        say(
+            f"{foreign} chunks in {store.folder} are from another state of the code, its libraries or its options; "
+            "they are computed again."
+        )
+    if not todo:
+        return
+    for task, chunk in execute(todo):
+        store.save(task, chunk)
+        checked = store.load(task)
+        if not isinstance(checked, Chunk):
+            raise InputError(
+                f"The chunk {store.path(task)} cannot be read back; is the disk full or failing, or was the code "
+                "changed meanwhile?"
+            )
+        yield task, checked
+
+
 def sweep(
     tasks: Sequence[Task],
     store: ChunkStore,
@@ -100,28 +162,9 @@ def sweep(
     say: Say = lambda _: None,
     counted: Callable[[int], None] = lambda _: None,
 ) -> dict[str, Chunk]:
-    """All chunks by key: those on disk that are sound, the others computed; ``counted`` hears of finished rows."""
+    """All chunks by key; ``counted`` hears of finished rows."""
     done: dict[str, Chunk] = {}
-    todo: list[Task] = []
-    foreign = 0
-    for task in tasks:
-        found = store.load(task)
-        if isinstance(found, Chunk):
-            done[task.key] = found
-            counted(task.stop - task.first)
-            continue
-        if found == "damaged":
-            say(f"The chunk {store.path(task).name} is damaged; it is computed again.")
-        foreign += found == "foreign"
-        todo.append(task)
-    if foreign:
-        say(f"{foreign} chunks belong to other settings or another version; they are computed again.")
-    if todo:
-        for task, chunk in execute(todo):
-            store.save(task, chunk)
-            checked = store.load(task)
-            if not isinstance(checked, Chunk):
-                raise InputError(f"The chunk {store.path(task)} cannot be read back; is the disk full or failing?")
-            done[task.key] = checked
-            counted(task.stop - task.first)
+    for task, chunk in finished(tasks, store, execute, say):
+        done[task.key] = chunk
+        counted(task.stop - task.first)
     return done

@@ -1,0 +1,1 @@
+"""What every measurement shares: fingerprints, finished work on disk, workers, the oracle, scores."""

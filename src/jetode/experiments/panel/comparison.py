@@ -1,0 +1,85 @@
+"""A model beside the true regular form of its channel: form, terms, coefficients (docs/mathematics.md (5.4))."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from jetode.equations.closure import relative_l2
+from jetode.equations.polynomials import Polynomial, graded_order
+from jetode.equations.regular import RegularClosure
+from jetode.reconstruction.model import Model
+
+COEFFICIENT, ERRORS = 0.1, 5.0  # a coefficient is right within 10 % or 5 standard errors
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Form: the monomials of D and c (their constants are parameters).  Terms: those of the rest too.  Right: and every
+    coefficient within 10 % or 5 standard errors.  ``missing`` and ``extra`` are terms such as "P u0 w"."""
+
+    form: bool
+    terms: bool
+    right: bool
+    missing: tuple[str, ...]
+    extra: tuple[str, ...]
+    error: float
+
+
+def compare(model: Model, truth: RegularClosure, tc: float) -> Comparison:
+    """A model beside the true regular form, both brought to the canonical gauge.
+
+    A model found with as few coefficients as ``truth`` has in its own gauge may show further canonical terms that are
+    0 within their errors: there the true coefficients cancel exactly and estimated ones cannot.
+    """
+    true, size = truth.canonical(), model.record.std
+    error = relative_l2(model.closure.rescaled(1 / size, 1 / tc), true.rational().rescaled(1 / size, 1 / tc))[0]
+    if model.regular is None or model.order != true.order:
+        return Comparison(False, False, False, (), (), error)
+    found = model.regular.canonical()
+    ours, theirs = _terms(found), _terms(true)
+    errors = {(c.part, c.powers): c.standard_error for c in model.coefficients()}
+    form = _monomials(found.D) == _monomials(true.D) and _monomials(found.c) == _monomials(true.c)
+    missing, extra = theirs.keys() - ours.keys(), ours.keys() - theirs.keys()
+    if model.identified is not None:
+        most = sum(len(part) for part in (truth.a, truth.D, truth.P, truth.f0, truth.c if truth.is_chain else ()))
+        frugal = np.count_nonzero(model.identified.terms.free) <= most
+        extra = {k for k in extra if not (frugal and abs(ours[k]) <= ERRORS * errors.get(k, 0.0))}
+    terms = form and not missing and not extra
+    right = terms and _pole_error(found, true, size, tc) <= COEFFICIENT
+    for key, value in theirs.items() if right else ():
+        right = right and abs(ours[key] - value) <= np.fmax(COEFFICIENT * abs(value), ERRORS * errors.get(key, 0.0))
+    lacking, beyond = _named(missing, true.names()), _named(extra, found.names())
+    return Comparison(form, terms, bool(right), lacking, beyond, error)
+
+
+def _pole_error(found: RegularClosure, true: RegularClosure, size: float, tc: float) -> float:
+    """Error of the constant of D, or of a chain's c, in units of the leading term's size."""
+    if true.is_chain:
+        unit = size ** max(e[0] for e in true.c)
+        return abs(found.c.get((0,), 0.0) - true.c.get((0,), 0.0)) / unit
+    if not any(true.lead):
+        return 0.0
+    origin = (0,) * (true.order - 1)
+    unit = float(np.prod([(size / tc**i) ** k for i, k in enumerate(true.lead)]))
+    return abs(found.D.get(origin, 0.0) - true.D.get(origin, 0.0)) / unit
+
+
+def _terms(regular: RegularClosure) -> dict[tuple[str, tuple[int, ...]], float]:
+    out = {("a", e): c for e, c in regular.a.items()} | {("P", e): c for e, c in regular.P.items()}
+    out |= {("f0", e): c for e, c in regular.f0.items()}
+    return out | {("D", e): c for e, c in regular.D.items() if any(e) and e != regular.lead}
+
+
+def _monomials(big_d: Polynomial) -> set[tuple[int, ...]]:
+    return {e for e in big_d if any(e)}
+
+
+def _named(keys: Iterable[tuple[str, tuple[int, ...]]], names: tuple[str, ...]) -> tuple[str, ...]:
+    def name(e: tuple[int, ...]) -> str:
+        factors = [s if k == 1 else f"{s}^{k}" for s, k in zip(names, e, strict=False) if k]
+        return "*".join(factors) or "1"
+
+    return tuple(f"{part} {name(e)}" for part, e in sorted(keys, key=lambda k: (k[0], graded_order(k[1]))))

@@ -1,0 +1,76 @@
+"""What would help most where a model is not exact: one sentence, by what the record shows."""
+
+from __future__ import annotations
+
+from jetode.reconstruction.evidence import Evidence
+from jetode.reconstruction.settings import LIMITS
+from jetode.records.series import Series
+from jetode.signal.decimate import samples_per_tc
+from jetode.signal.oscillations import oscillation
+from jetode.signal.scales import Unsuitable, filled
+from jetode.signal.spline import smooth
+from jetode.signal.suitability import SUITABILITY
+
+ANOTHER = "Try another channel of the same system, or order 4 (`jetode diagnose` says what the record shows)."
+FORECAST_ONLY = "Use it to forecast only; for an equation, try another channel of the same system or order 4."
+PAPER = "Leave the degrees out and use method='joint', which allows for noise and poles, or another channel."
+NOISY = 0.02  # of the signal: from here on less noise would help a record that cannot decide
+
+
+def unfit(e: Evidence) -> str:
+    """Where no equation of the family fits."""
+    limits = SUITABILITY
+    if e.sampling < limits.coarse:
+        return _faster(e.sampling)
+    if limits.drifts(e.drift, e.drift_z):
+        return f"Use a stationary stretch: the mean drifts by {e.drift:.2g} std between the halves of the record."
+    if e.sufficiency is not None and e.sufficiency.hidden:
+        return "Record another channel, or forecast from delays (kernel ridge), which see more than the jets."
+    if e.oscillations < limits.few_oscillations:
+        return _longer(e.oscillations)
+    if e.colour > LIMITS.colour:
+        return "Give the size of the noise (sigma) if you know it, and record without a filter: the noise is coloured."
+    if e.residual > limits.heavy_noise:
+        size = f"{100 * e.residual:.0f} % of the signal here"
+        return f"Record at lower noise ({size}) or sample faster: motion faster than the sampling looks like noise."
+    return ANOTHER
+
+
+def undecided(e: Evidence) -> str:
+    """Where the record cannot decide."""
+    cleaner = " or at lower noise" if e.residual > NOISY else ""
+    return f"Record longer{cleaner} (there are {e.oscillations:.0f} oscillations): the choice then becomes clear."
+
+
+def nearer_zero(e: Evidence) -> str:
+    """Where the mean lies far from 0."""
+    return (
+        f"Subtract a constant from the record: its mean lies {e.offset:.0f} std from 0, so far that powers "
+        "of the signal are hard to tell apart."
+    )
+
+
+def refused(record: Series) -> str:
+    """Where nothing could be fitted at all."""
+    try:
+        density = samples_per_tc(record)
+    except Unsuitable:
+        return "Sample faster or record another channel: nothing but noise is seen here."
+    if density < SUITABILITY.coarse:
+        return _faster(density)
+    count = record.n / oscillation(smooth(filled(record.values), 1.0, 5, "gcv").jets(0)[:, 0])
+    if count < SUITABILITY.few_oscillations:
+        return _longer(count)
+    return ANOTHER
+
+
+def _faster(sampling: float) -> str:
+    return (
+        f"Sample faster: there are {sampling:.2g} samples in the time in which the signal changes by its own size, "
+        f"{SUITABILITY.coarse:g} or more are wanted."
+    )
+
+
+def _longer(oscillations: float) -> str:
+    wanted = SUITABILITY.few_oscillations
+    return f"Record longer: there are {oscillations:.0f} oscillations, {wanted:.0f} or more are wanted."

@@ -1,0 +1,285 @@
+"""The checks as data: what is measured, what is allowed, where it applies, what is said and advised when it fails.
+
+The verdict takes the first check of the list that fails; the report shows every check that applies, with the same
+measure and the same limit.  A new check is one more entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import inf, isnan, nan
+from typing import Any, Generic, TypeVar
+
+from jetode.reconstruction import advice
+from jetode.reconstruction.evidence import Evidence, PaperEvidence
+from jetode.reconstruction.settings import EXAMINATION, LIMITS
+
+E = TypeVar("E")
+
+
+def _always(_: Any) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class Check(Generic[E]):
+    """``measure`` must lie in [``at_least``, ``at_most``] wherever the check ``applies``.
+
+    A measure that does not exist (NaN) fails a check that is ``needed`` and says nothing in another.
+    """
+
+    name: str
+    measure: Callable[[E], float]
+    sentence: Callable[[E], str]
+    advice: Callable[[E], str]
+    at_least: float = -inf
+    at_most: float = inf
+    applies: Callable[[E], bool] = _always
+    needed: bool = True
+    yes_or_no: bool = False
+
+    @property
+    def limit(self) -> str:
+        """The limit as a person writes it."""
+        if self.yes_or_no:
+            return "yes"
+        if self.at_least == -inf:
+            return f"≤\u00a0{self.at_most:.3g}"
+        if self.at_most == inf:
+            return f"≥\u00a0{self.at_least:.3g}"
+        return f"{self.at_least:.3g}\u202f–\u202f{self.at_most:.3g}"
+
+
+@dataclass(frozen=True)
+class Outcome(Generic[E]):
+    """What a check found; ``passed`` is None where its measure does not exist and that says nothing."""
+
+    check: Check[E]
+    value: float
+    passed: bool | None
+
+    @property
+    def measured(self) -> str:
+        """The measure as a person writes it."""
+        if isnan(self.value):
+            return "not measured"
+        if self.check.yes_or_no:
+            return "yes" if self.value else "no"
+        return f"{self.value:.3g}".replace("inf", "∞")
+
+
+def walk(checks: Sequence[Check[E]], evidence: E) -> tuple[Outcome[E], ...]:
+    """All checks that apply, in order.
+
+    Behind a failure a missing measure is no second one: a run that leaves the record is not followed on held-out
+    stretches either.
+    """
+    out: list[Outcome[E]] = []
+    failed = False
+    for check in checks:
+        if not check.applies(evidence):
+            continue
+        value = float(check.measure(evidence))
+        passed: bool | None = check.at_least <= value <= check.at_most
+        if isnan(value) and (failed or not check.needed):
+            passed = None
+        failed = failed or passed is False
+        out.append(Outcome(check, value, passed))
+    return tuple(out)
+
+
+def first_failure(checks: Sequence[Check[E]], evidence: E) -> Check[E] | None:
+    """The check that decides, or None where all pass."""
+    return next((o.check for o in walk(checks, evidence) if o.passed is False), None)
+
+
+def _noisy(e: Evidence) -> bool:
+    return not e.clean
+
+
+def _clean(e: Evidence) -> bool:
+    return e.clean
+
+
+def _imitates(e: Evidence) -> bool:
+    return not (e.clean and e.residual < LIMITS.exact)
+
+
+def _colour(e: Evidence) -> str:
+    return " or the noise is coloured" if e.colour > LIMITS.colour else ""
+
+
+JOINT: tuple[Check[Evidence], ...] = (
+    Check(
+        "The fit was finished",
+        lambda e: e.complete,
+        lambda e: "The fit was stopped before it had finished; this is the best model so far.",
+        lambda e: "Let it run longer.",
+        at_least=1.0,
+        yes_or_no=True,
+    ),
+    Check(
+        "Oscillations in the record",
+        lambda e: e.oscillations,
+        lambda e: f"The record holds only {e.oscillations:.0f} oscillations.",
+        advice.undecided,
+        at_least=LIMITS.oscillations,
+    ),
+    Check(
+        "Residual over estimated noise",
+        lambda e: e.noise_ratio,
+        lambda e: (
+            f"The equation leaves {e.noise_ratio:.2f} times the estimated noise unexplained: no equation of the "
+            "family fits this channel."
+        ),
+        advice.unfit,
+        at_most=LIMITS.noise_ratio,
+        applies=_noisy,
+    ),
+    Check(
+        "Residual of a record without noise [std]",
+        lambda e: e.residual,
+        lambda e: (
+            f"The record is clean, but the equation leaves {e.residual:.2g} of its std unexplained: no equation "
+            "of the family fits this channel."
+        ),
+        advice.unfit,
+        at_most=LIMITS.clean_residual,
+        applies=_clean,
+    ),
+    Check(
+        "A long run stays bounded",
+        lambda e: e.bounded,
+        lambda e: "A long run of the equation leaves the range of the record.",
+        advice.unfit,
+        at_least=1.0,
+        yes_or_no=True,
+    ),
+    Check(
+        "Slow structure in the residuals (1: white)",
+        lambda e: e.block_ratio,
+        lambda e: (
+            f"The residuals are not white (block variance ratio {e.block_ratio:.1f}): the equation misses "
+            f"something{_colour(e)}."
+        ),
+        advice.unfit,
+        at_most=LIMITS.block_ratio,
+        applies=_noisy,
+    ),
+    Check(
+        "A stretch could be held out of the fit",
+        lambda e: nan if isnan(e.held_out) else 1.0,
+        lambda e: "No stretch of the record could be held out to test the equation on.",
+        lambda e: "Record longer, or fill its gaps.",
+        at_least=1.0,
+        yes_or_no=True,
+    ),
+    Check(
+        "χ² per sample on a stretch held out of the fit",
+        lambda e: e.held_out,
+        lambda e: f"On a stretch it was not fitted to, the equation misses the record (χ² {e.held_out:.2f}).",
+        advice.unfit,
+        at_most=LIMITS.held_out,
+        applies=_noisy,
+    ),
+    Check(
+        "Spread of a long run over the record’s",
+        lambda e: e.spread_ratio,
+        lambda e: f"A long run has {e.spread_ratio:.2f} times the spread of the record.",
+        advice.unfit,
+        *LIMITS.spread_ratio,
+    ),
+    Check(
+        "Distance of a long run’s distribution from the record’s [std]",
+        lambda e: e.distance,
+        lambda e: f"A long run visits other values than the record (distance {e.distance:.2f} std).",
+        advice.unfit,
+        at_most=LIMITS.distance,
+    ),
+    Check(
+        "Held-out forecasts hold [oscillations]",
+        lambda e: e.skill,
+        lambda e: (
+            f"Forecasts fail within {e.skill:.2g} oscillations on a held-out stretch."
+            if e.skill == e.skill
+            else "Forecasts fail: none could be tried on a held-out stretch."
+        ),
+        advice.unfit,
+        at_least=LIMITS.skill,
+    ),
+    Check(
+        "Free coefficients",
+        lambda e: e.terms,
+        lambda e: (
+            f"The equation needs {e.terms} coefficients: it forecasts {e.skill:.2g} held-out oscillations, but "
+            "approximates the dynamics rather than stating them."
+        ),
+        lambda e: advice.FORECAST_ONLY,
+        at_most=LIMITS.terms,
+        applies=_imitates,
+    ),
+    Check(
+        "Gain of terms beyond its own over chance [standard deviations]",
+        lambda e: e.score,
+        lambda e: (
+            f"Terms beyond its own would improve the equation ({e.score:.1f} standard deviations more than "
+            f"chance): it forecasts {e.skill:.2g} held-out oscillations, but approximates the dynamics rather than "
+            "stating them."
+        ),
+        advice.undecided,
+        at_most=LIMITS.score,
+        applies=_noisy,
+        needed=False,
+    ),
+    Check(
+        "ΔBIC of the nearest other form",
+        lambda e: e.rival,
+        lambda e: f"Another form fits as well (ΔBIC {e.rival:.1f}): the record cannot decide.",
+        advice.undecided,
+        at_least=LIMITS.rival,
+    ),
+    Check(
+        "ΔBIC of one term more or less",
+        lambda e: e.margin,
+        lambda e: f"One term more or less fits as well (ΔBIC {e.margin:.1f}): the record cannot decide.",
+        advice.undecided,
+        at_least=LIMITS.margin,
+    ),
+)
+
+PAPER: tuple[Check[PaperEvidence], ...] = (
+    Check(
+        "Share of forecasts from within the record that follow it for one oscillation",
+        lambda e: e.follow / e.count,
+        lambda e: f"Only {e.follow} of {e.count} forecasts follow the record for one oscillation.",
+        lambda e: advice.PAPER,
+        at_least=0.5,
+    ),
+    Check(
+        "Share of long runs that stay bounded",
+        lambda e: nan if e.bounded is None else e.bounded / e.count,
+        lambda e: f"Only {e.bounded} of {e.count} rollouts of {EXAMINATION.paper_rollout:g} oscillations stay bounded.",
+        lambda e: advice.PAPER,
+        at_least=0.5,
+        needed=False,
+    ),
+)
+
+CHECKS: dict[str, tuple[Check[Any], ...]] = {"joint": JOINT, "paper": PAPER}
+
+
+def notes(e: Evidence | PaperEvidence) -> tuple[tuple[str, str], ...]:
+    """What is worth showing beside the checks but decides nothing: (name, measured)."""
+    if isinstance(e, PaperEvidence):
+        return ()
+    out = []
+    if not isnan(e.spectrum_distance):
+        name = "Share of power at other frequencies in a long run than in the record"
+        out.append((name, f"{e.spectrum_distance:.2g}"))
+    if e.exhausted:
+        out.append(("The search tried every form", "no: it ended at its bound of iterations"))
+    if e.sufficiency is not None:
+        found = "hidden" if e.sufficiency.hidden else "none"
+        out.append((f"Jets against delays: {e.sufficiency.sentence()}", found))
+    return tuple(out)

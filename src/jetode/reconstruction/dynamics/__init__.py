@@ -1,0 +1,1 @@
+"""What a model integrates: one file per kind, behind the protocol of :mod:`.base`."""

@@ -1,0 +1,303 @@
+"""What a verdict looks at (docs/mathematics.md §4–§6), measured on the record alone.
+
+χ² and whiteness find gross failures only; a wrong form shows on stretches it was not fitted to, in a long run that
+leaves the attractor or visits it differently, and in rivals or terms that the data cannot tell apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from math import inf, isfinite, nan
+from typing import Any, Protocol
+
+import numpy as np
+
+from jetode.equations.closure import Closure
+from jetode.equations.field import Field
+from jetode.equations.regular import RegularClosure
+from jetode.integration.dop853 import Stop
+from jetode.integration.forecast import MAX_STEP, forecast, forecast_many
+from jetode.integration.lyapunov import lyapunov_spectrum
+from jetode.joint.fit import JointFit
+from jetode.paper.identify import Embedding
+from jetode.reconstruction.held_out import HeldOut, held_out
+from jetode.reconstruction.settings import EXAMINATION, INTEGRATION
+from jetode.records.series import Series
+from jetode.signal.jets_against_delays import Sufficiency
+from jetode.signal.oscillations import count_oscillations, mean_drift
+from jetode.support.arrays import FloatArray
+
+
+class EvidenceLike(Protocol):
+    """Evidence of any kind of model: ``kind`` names its list of checks."""
+
+    kind: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Everything the verdict on a joint fit looks at; times in tc unless said otherwise.
+
+    ``noise_ratio``: residual over estimated noise; ``block_ratio``: variance of block means over that of white
+    residuals; ``colour``: their lag-1 correlation; ``held_out``: cost per held-out sample with coefficients from the
+    rest; ``skill``: median past-only valid prediction time there, in oscillations, ``held``: each of them in the
+    record's time; ``bounded``, ``distance``: long run, how far its distribution is from the record's (in std) and its
+    std over the record's (``spread_ratio``); ``residual``: rms residual in std; ``margin``, ``rival``: smallest rise of
+    BIC over a change of one term, and over another form; ``oscillations``: how many the record holds; ``drift``: of its
+    mean between halves (in std); ``lyapunov``: largest exponent in 1/time unit of the record;
+    ``score``: gain of all absent terms of a larger library over chance, as a standard normal variable; ``terms``: free
+    coefficients; ``sampling``: samples per tc; ``drift_z``: drift in its standard errors;
+    ``spectrum_distance``: share of power at other frequencies in the long run than in the record;
+    ``exponents``: Lyapunov spectrum with ``exponent_errors``, ``dimension``: that of Kaplan and Yorke;
+    ``sufficiency``: jets against delays, tested where the model is refused; ``exhausted``: the search ended at its
+    bound of iterations, not at its last form; ``offset``: distance of the record's mean from 0 (in std);
+    ``clean``: the record shows no noise.
+    """
+
+    chi2: float
+    noise_ratio: float
+    block_ratio: float
+    colour: float
+    held_out: float
+    skill: float
+    bounded: bool
+    distance: float
+    spread_ratio: float
+    residual: float
+    margin: float
+    rival: float
+    oscillations: float
+    drift: float
+    lyapunov: float
+    lyapunov_error: float
+    terms: int
+    complete: bool
+    sampling: float = inf
+    drift_z: float = 0.0
+    spectrum_distance: float = nan
+    score: float = nan
+    exponents: tuple[float, ...] = ()
+    exponent_errors: tuple[float, ...] = ()
+    dimension: float = nan
+    sufficiency: Sufficiency | None = None
+    exhausted: bool = False
+    offset: float = 0.0
+    clean: bool = False
+    held: tuple[float, ...] = ()
+    kind: str = field(default="joint", init=False)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; numbers that do not exist become null."""
+        plain = {k: None if isinstance(v, float) and not isfinite(v) else v for k, v in asdict(self).items()}
+        lists = {name: list(getattr(self, name)) for name in ("exponents", "exponent_errors", "held")}
+        return plain | lists | {"sufficiency": None if self.sufficiency is None else self.sufficiency.to_json()}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any], clean: bool = False) -> Evidence:
+        """Inverse of :meth:`to_json`; what a file does not have is unknown, and ``clean`` may stand beside it."""
+        missing = {"margin": inf, "rival": inf, "distance": inf, "sampling": inf}
+        given: dict[str, Any] = {"clean": clean}
+        for item in fields(cls):
+            value: Any = data.get(item.name)
+            if not item.init or (value is None and item.name in ("sufficiency", "clean")):
+                continue
+            if item.name in ("exponents", "exponent_errors", "held"):
+                given[item.name] = tuple(value or ())
+            elif item.name == "sufficiency":
+                given[item.name] = Sufficiency.from_json(value)
+            else:
+                given[item.name] = missing.get(item.name, nan) if value is None else value
+        return cls(**given)
+
+
+@dataclass(frozen=True)
+class PaperEvidence:
+    """What the verdict on the paper's closure looks at: valid prediction times from interior starts of the record up to
+    ``horizon``, the length of one ``oscillation`` (all in the record's time), and how many of as many long runs stay
+    ``bounded`` (None where that was not kept)."""
+
+    times: tuple[float, ...]
+    horizon: float
+    oscillation: float
+    bounded: int | None
+    kind: str = field(default="paper", init=False)
+
+    @property
+    def wanted(self) -> float:
+        """What a forecast has to hold: an oscillation, or all there is."""
+        return min(self.oscillation, self.horizon)
+
+    @property
+    def follow(self) -> int:
+        """How many do."""
+        return sum(time >= self.wanted for time in self.times)
+
+    @property
+    def count(self) -> int:
+        """Of how many."""
+        return len(self.times)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; inverse of :meth:`from_json`."""
+        return asdict(self) | {"times": list(self.times)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> PaperEvidence:
+        """Inverse of :meth:`to_json`."""
+        return cls(tuple(data["times"]), float(data["horizon"]), float(data["oscillation"]), data["bounded"])
+
+
+def evidence_of(diagnostics: Mapping[str, Any]) -> Evidence | PaperEvidence | None:
+    """The evidence that a model's diagnostics hold as plain data, those of older files included."""
+    found = diagnostics.get("evidence")
+    if found and found.get("kind") == "paper":
+        return PaperEvidence.from_json(found)
+    if found:
+        return Evidence.from_json(found, bool(diagnostics.get("clean")))
+    times = diagnostics.get("valid_prediction_times")
+    if times:
+        return PaperEvidence(tuple(times), float(diagnostics["horizon"]), float(diagnostics["oscillation"]), None)
+    return None
+
+
+# -- measures ---------------------------------------------------------------------------------------------------
+
+
+def block_ratio(residuals: FloatArray, block: int) -> float:
+    """Variance of block means × block length over the variance of the residuals; 1 for white ones."""
+    present = residuals[~np.isnan(residuals)]
+    count = present.size // block
+    if count < 4:
+        return 1.0
+    blocks = present[: count * block].reshape(count, block)
+    return float(np.mean(blocks.mean(axis=1) ** 2) * block / np.mean(blocks**2))
+
+
+def lag_correlation(residuals: FloatArray) -> float:
+    """Correlation of neighbouring residuals."""
+    pairs = ~np.isnan(residuals[1:]) & ~np.isnan(residuals[:-1])
+    a, b = residuals[1:][pairs], residuals[:-1][pairs]
+    return float(np.mean(a * b) / np.mean(a * a))
+
+
+def quantile_distance(a: FloatArray, b: FloatArray) -> float:
+    """Mean distance of the quantile functions in units of the std of ``a``."""
+    levels = np.linspace(0.02, 0.98, 49)
+    return float(np.mean(np.abs(np.quantile(a, levels) - np.quantile(b, levels))) / np.std(a))
+
+
+def spectrum_distance(a: FloatArray, b: FloatArray, spacing_a: float, spacing_b: float) -> float:
+    """½ Σ |p − q| of the normalised power spectra of two signals sampled ``spacing`` tc apart, over frequencies up to
+    the settings' ``band`` or the lower Nyquist frequency: 0 for the same, 1 where they share no frequency."""
+    top = min(EXAMINATION.band, 0.5 / spacing_a, 0.5 / spacing_b)
+    length = min(EXAMINATION.segment, a.size * spacing_a, b.size * spacing_b)
+    at = np.arange(1, int(top * length) + 1) / length
+    p, q = (_power(v, spacing, length, at) for v, spacing in ((a, spacing_a), (b, spacing_b)))
+    return 0.5 * float(np.sum(np.abs(p - q)))
+
+
+def _power(values: FloatArray, spacing: float, length: float, at: FloatArray) -> FloatArray:
+    """Normalised Welch periodogram at the frequencies ``at`` (1/tc), segments ``length`` tc long."""
+    from scipy.signal import welch
+
+    segment = min(values.size, max(8, round(length / spacing)))
+    frequency, power = welch(values, 1.0 / spacing, nperseg=segment)
+    shown = np.interp(at, frequency, power)
+    return np.asarray(shown / (np.sum(shown) or 1.0))
+
+
+# -- gathering ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _LongRun:
+    """A long run of an equation beside the record: does it stay, where does it go, how does it diverge?"""
+
+    bounded: bool
+    distance: float
+    spread_ratio: float
+    spectrum_distance: float
+    exponents: tuple[float, ...] = ()
+    exponent_errors: tuple[float, ...] = ()
+    dimension: float = nan
+
+
+def _long_run(regular: RegularClosure, states: FloatArray, tc: float, spacing: float) -> _LongRun:
+    """Run ``regular`` from the last of the record's ``states``, sampled ``spacing`` tc apart."""
+    signal = states[:, 0]
+    spread = np.std(states, axis=0)
+    step, length = INTEGRATION.rollout_step * tc, INTEGRATION.rollout * tc
+    run = forecast(regular.field, states[-1], spread, length, step, rtol=INTEGRATION.rollout_rtol)
+    middle = 0.5 * (signal.max() + signal.min())
+    reach = EXAMINATION.reach * (signal.max() - signal.min())
+    bounded = run.completed and bool(np.all(np.abs(run.values - middle) < reach))
+    enough = run.values.size > 50
+    found = _LongRun(
+        bounded,
+        quantile_distance(signal, run.values) if enough else inf,
+        float(np.std(run.values) / spread[0]),
+        spectrum_distance(signal, run.values, spacing, INTEGRATION.rollout_step) if enough else nan,
+    )
+    lyapunov = lyapunov_spectrum(regular.field, states[-1], length, step) if bounded else None
+    if lyapunov is None or lyapunov.stop is not Stop.COMPLETED:
+        return found
+    exponents, errors = tuple(lyapunov.exponents.tolist()), tuple(lyapunov.standard_errors.tolist())
+    measured = (found.bounded, found.distance, found.spread_ratio, found.spectrum_distance)
+    return _LongRun(*measured, exponents, errors, lyapunov.dimension)
+
+
+def gather(joint: JointFit, records: Sequence[Series], interrupt: Callable[[], bool]) -> Evidence:
+    """All evidence for a fit."""
+    model, jets = joint.identified, joint.prepared.jets
+    residuals = np.concatenate([p.residuals for p in joint.paths])
+    states = np.concatenate([p.states for p in joint.paths])
+    run = _long_run(model.regular, states[~np.isnan(states[:, 0])], model.time, jets.spacing)
+    apart = held_out(joint, records, interrupt) if run.bounded and joint.complete else HeldOut()
+    smooth = jets.u[:, 0]
+    drift, drift_error = mean_drift(smooth)
+    return Evidence(
+        chi2=joint.chi2,
+        exhausted=joint.exhausted,
+        noise_ratio=joint.noise_ratio,
+        block_ratio=block_ratio(residuals, max(3, round(EXAMINATION.block / jets.spacing))),
+        colour=lag_correlation(residuals),
+        held_out=apart.cost,
+        skill=apart.skill,
+        held=apart.times,
+        residual=model.sigma,
+        margin=joint.margin,
+        rival=min((r.delta_bic for r in joint.rivals), default=inf),
+        oscillations=count_oscillations(smooth),
+        drift=drift / float(np.std(smooth)),
+        drift_z=drift / drift_error if drift_error > 0 else 0.0,
+        lyapunov=run.exponents[0] if run.exponents else nan,
+        lyapunov_error=run.exponent_errors[0] if run.exponents else nan,
+        terms=int(model.terms.free.sum()),
+        complete=joint.complete and not interrupt(),
+        sampling=1.0 / jets.spacing,
+        score=joint.score,
+        offset=abs(float(np.mean(smooth))) / float(np.std(smooth)),
+        clean=joint.prepared.clean,
+        **vars(run),
+    )
+
+
+def bounded_runs(closure: Closure, embedding: Embedding, states: FloatArray) -> int:
+    """How many long runs of the paper's closure, from ``states`` of the record, stay near its range."""
+    values = embedding.jets[:, 0]
+    middle = (values.max() + values.min()) / 2
+    farthest = EXAMINATION.paper_reach * (values.max() - values.min())
+    step = embedding.oscillation / 20
+    runs = forecast_many(
+        Field.from_closure(closure),
+        states,
+        embedding.spread,
+        EXAMINATION.paper_rollout * embedding.oscillation,
+        step,
+        max_step=MAX_STEP * embedding.dt / step,
+    )
+    return sum(bool(r.completed and np.abs(r.values - middle).max() < farthest) for r in runs)

@@ -1,0 +1,102 @@
+"""Stretches that an equation was not fitted to: coefficients from the first part of each record, judged on the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import nan
+
+import numpy as np
+
+from jetode.integration.forecast import forecast
+from jetode.integration.valid_prediction_time import valid_prediction_time
+from jetode.joint.fit import JointFit
+from jetode.joint.path import Identified, estimate_path, final_q, past_state
+from jetode.joint.problem import FEWEST_SAMPLES, Prepared, prepare, stretches
+from jetode.joint.search import states_for
+from jetode.joint.shooting.annealing import Schedule, anneal
+from jetode.joint.shooting.gaussnewton import path_states
+from jetode.reconstruction.settings import EXAMINATION
+from jetode.records.series import Series
+from jetode.signal.oscillations import oscillation
+from jetode.support.arrays import FloatArray
+
+RUN = 5  # samples in a row that end a forecast: one wild sample does not
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """``cost`` per held-out sample; ``times`` for which past-only forecasts hold there, in the record's unit, and their
+    median in oscillations (``skill``)."""
+
+    cost: float = nan
+    skill: float = nan
+    times: tuple[float, ...] = ()
+
+
+def held_out(joint: JointFit, records: Sequence[Series], interrupt: Callable[[], bool]) -> HeldOut:
+    """Fit the first part of each record again, from the whole fit's path, and follow the rest."""
+    model = joint.identified
+    cuts = [round(EXAMINATION.fitted_share * r.n) for r in records]
+
+    def usable(index: int, start: int, stop: int) -> bool:
+        values = records[index].values[start:stop]
+        return bool(stretches(values, records[index].dt, model.time, EXAMINATION.shortest_part))
+
+    first = [i for i, c in enumerate(cuts) if usable(i, 0, c)]
+    rest = [i for i, c in enumerate(cuts) if usable(i, c, records[i].n)]
+    if not first or not rest:
+        return HeldOut()
+    earlier = _refitted(joint, records, [(i, cuts[i]) for i in first], interrupt)
+    held = _prepared(model, [records[i].slice(cuts[i], records[i].n) for i in rest])
+    data, fit = estimate_path(earlier, held, interrupt)
+    longest = max(rest, key=lambda i: records[i].n)
+    found = _followed(earlier, records[longest], cuts[longest], joint.paths[longest].states)
+    return replace(found, cost=fit.cost / max(data.n_samples, 1))
+
+
+def _prepared(model: Identified, parts: Sequence[Series]) -> Prepared:
+    """Parts of the records in the model's units, with its noise and its loss."""
+    units, sigma = (model.amplitude, model.time), model.sigma * model.amplitude
+    return prepare(parts, model.terms.dimension, sigma, units, EXAMINATION.shortest_part, model.loss)
+
+
+def _refitted(
+    joint: JointFit, records: Sequence[Series], first: Sequence[tuple[int, int]], interrupt: Callable[[], bool]
+) -> Identified:
+    """The model with coefficients from the first samples of each record, (record, how many)."""
+    model = joint.identified
+    prepared = _prepared(model, [records[i].slice(0, cut) for i, cut in first])
+    data = prepared.data(model.sigma)
+    whole = np.full((sum(r.n for r in records), model.terms.dimension), np.nan)
+    offsets = np.cumsum((0, *(r.n for r in records)))
+    places = np.concatenate([np.arange(p.start, p.stop) + offsets[p.record] for p in joint.prepared.pieces])
+    whole[places] = path_states(joint.fit, joint.data)
+    rows = np.concatenate([np.arange(p.start, p.stop) + offsets[first[p.record][0]] for p in prepared.pieces])
+    nodes = whole[rows][data.layout.first]
+    if np.isnan(nodes).any():  # pieces too short for the fit
+        nodes = np.where(np.isnan(nodes), states_for(prepared, model.scaled, data), nodes)
+    last = final_q(model.sigma)
+    fit = anneal(data, model.terms, nodes, Schedule((30 * last, last), 8), interrupt, rescale=False)
+    return replace(model, terms=fit.terms)
+
+
+def _followed(model: Identified, record: Series, cut: int, path: FloatArray) -> HeldOut:
+    """Past-only forecasts into the held-out stretch, against the path through all of the record."""
+    known = ~np.isnan(path[:, 0])
+    period = oscillation(path[known, 0])
+    horizon = min(round(EXAMINATION.horizon * period), (record.n - cut) // 2)
+    if horizon < EXAMINATION.shortest_horizon:
+        return HeldOut()
+    wrong = min(RUN, horizon // 4)
+    spread = np.std(path[known], axis=0)
+    lead = max(FEWEST_SAMPLES, round(EXAMINATION.shortest_part * model.time / record.dt))
+    times = []
+    for start in np.linspace(cut, record.n - 1 - horizon, EXAMINATION.starts).astype(int):
+        if not known[max(0, start - lead) : start + horizon + 1].all():
+            continue
+        state = past_state(model, record, int(start)).end
+        run = forecast(model.regular.field, state, spread, horizon * record.dt, record.dt)
+        truth = path[start : start + horizon + 1, 0]
+        times.append(valid_prediction_time(run.values, truth, record.dt, threshold=EXAMINATION.holds, run=wrong))
+    return HeldOut(nan, float(np.median(times)) / (period * record.dt), tuple(times)) if times else HeldOut()

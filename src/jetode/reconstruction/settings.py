@@ -1,0 +1,74 @@
+"""Numbers of this layer, each with its reason, each in one place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jetode.joint.problem import CLEAN_SIGMA
+from jetode.joint.search import FEW_TERMS, MAX_SCORE, MIN_MARGIN
+
+FEWEST_SAMPLES = 100  # of a record: fewer leave no equation with three coordinates anything to be tested on
+
+
+@dataclass(frozen=True)
+class Integration:
+    """How models are run ahead."""
+
+    rtol: float = 1e-8  # the paper's
+    tight_rtol: float = 1e-12  # where the samples are nearly exact, so that the run does not limit the forecast
+    nearly_exact: float = CLEAN_SIGMA  # of std: noise below which they are, as for the fit's own integrator
+    rollout_rtol: float = 1e-7  # of long runs, which are looked at as a whole
+    rollout: float = 400.0  # tc: a long run visits an attractor such as Lorenz's on both sides many times
+    rollout_step: float = 0.05  # tc: about 120 points per period of a sine
+    near_pole: float = 0.1  # of the typical |D|: nearer, w = (u2 − a)/D of a spline's jets is mostly error
+    carried_agreement: float = (
+        0.2  # std: a state carried to the end by the closure must agree that well with the spline
+    )
+
+
+INTEGRATION = Integration()
+
+
+@dataclass(frozen=True)
+class Examination:
+    """How the evidence is gathered; times in tc unless said otherwise."""
+
+    fitted_share: float = 0.75  # of each record for the held-out test: enough to fit, the rest enough to judge
+    block: float = 0.5  # residuals are averaged over blocks this long to see structure beneath the noise
+    shortest_part: float = 1.0  # of the fitted and of the held-out share
+    starts: int = 4  # past-only forecasts into the held-out stretch: each costs a path through 150 tc
+    horizon: float = 3.0  # oscillations such a forecast is followed for
+    shortest_horizon: int = 8  # samples of such a forecast that can still fail
+    holds: float = 0.4  # std: error within which a forecast holds
+    reach: float = 2.0  # times the record's range on either side of its middle: beyond, a long run has left it
+    segment: float = 40.0  # of a periodogram: six periods of a sine
+    band: float = 1.0  # 1/tc: frequencies compared, up to six times that of a sine
+    paper_rollout: float = 50.0  # oscillations of a long run in the paper's verdict
+    paper_reach: float = 1.5  # times the record's range on either side of its middle, there
+
+
+EXAMINATION = Examination()
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the checks allow before a model counts as exact."""
+
+    noise_ratio: float = 1.12  # residual over estimated noise, whose own error is a few per cent
+    block_ratio: float = 1.6  # variance of block means over white's: 0.17 σ of slow structure in blocks of 20
+    held_out: float = 1.25  # χ² per held-out sample, whose path is fitted with coefficients from elsewhere
+    distance: float = 0.8  # std: a switching attractor such as Lorenz's reaches 0.5 against itself over 300 tc
+    spread_ratio: tuple[float, float] = (0.6, 1.6)  # of a long run's std over the record's
+    clean_residual: float = CLEAN_SIGMA  # of std: what an equation may leave of a record without noise
+    rival: float = 10.0  # ΔBIC of another form: odds of 150 to 1
+    margin: float = MIN_MARGIN  # ΔBIC of one term, as the search demands
+    score: float = MAX_SCORE  # of the test for missing terms, as the search demands
+    oscillations: float = 5.0  # fewer cannot show a second time what they showed once
+    terms: int = FEW_TERMS  # coefficients: with more, a polynomial imitates what it cannot state
+    exact: float = 1e-6  # of std: a residual that no imitation leaves, however many its coefficients
+    skill: float = 0.25  # oscillations that held-out forecasts must hold
+    colour: float = 0.1  # correlation of neighbouring residuals from which noise is called coloured
+    regular_misfit: float = 1e-3  # of N: up to here a closure obeys the crossing conditions (docs/mathematics.md §3)
+
+
+LIMITS = Limits()
