@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import signal
@@ -218,6 +219,19 @@ def test_forecast_refuses_other_files(folder, tmp_path):
         result = run("forecast", model, "--horizon", 1)
         assert result.exit_code == 2, result.output
         assert result.stderr.startswith("Error: ") and result.stderr.count("\n") == 1
+
+
+def test_every_command_that_reads_takes_the_same_reading_options(tmp_path):
+    reading = {"--column", "--time", "--dt", "--resample", "--skip-rows"}
+    for name in ("diagnose", "reconstruct", "forecast", "score"):
+        assert reading <= {option for parameter in cli.commands[name].params for option in parameter.opts}
+    path = tmp_path / "r.csv"
+    times = [0.1 * i + 0.01 * (i % 3) for i in range(300)]
+    path.write_text("7\n8\nwhen,x\n" + "".join(f"{t},{math.sin(t) + 0.1 * math.sin(9 * t)}\n" for t in times))
+    options = ["--skip-rows", "2", "--resample", "0.1", "--time", "when", "--column", "x"]
+    result = CliRunner().invoke(cli, ["diagnose", str(path), *options, "--json"])
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["dt"] == 0.1
 
 
 def test_diagnose(folder):

@@ -270,9 +270,9 @@ def npy_bytes(header, data=b""):
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + data
 
 
-def wav_bytes(bits=16, data=None, rate=8000, kind=1, channels=1, chunk=True):
+def wav_bytes(bits=16, data=None, rate=8000, kind=1, channels=1, chunk=True, block=None):
     data = (1000 * X).astype("<i2").tobytes() if data is None else data
-    block = max(1, channels * bits // 8)
+    block = max(1, channels * bits // 8) if block is None else block
     body = b"WAVEfmt " + struct.pack("<IHHIIHH", 16, kind, channels, rate, rate * block, block, bits)
     body += b"data" + struct.pack("<I", len(data)) + data if chunk else b""
     return b"RIFF" + struct.pack("<I", len(body)) + body
@@ -297,6 +297,9 @@ DAMAGED = {
     "bits 12.wav": wav_bytes(bits=12),
     "bits 40.wav": wav_bytes(bits=40),
     "bits 300.wav": wav_bytes(bits=300),
+    "9 bytes a sample.wav": wav_bytes(bits=0, block=9),
+    "float of 3 bytes.wav": wav_bytes(bits=32, kind=3, block=3),
+    "no bytes a sample.wav": wav_bytes(channels=0, block=0),
     "float 16.wav": wav_bytes(kind=3),
     "rate 0.wav": wav_bytes(rate=0),
     "no channels.wav": wav_bytes(channels=0),

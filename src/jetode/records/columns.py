@@ -58,6 +58,12 @@ def series_of(table: Table, reading: Reading) -> Series:
     values, axis = _data(table, choice, reading)
     if choice.guessed and reading.resample is None and axis is not None:
         axis = _confirmed(table, axis, reading)
+    infinite = np.flatnonzero(np.isinf(values))
+    if infinite.size:
+        raise InputError(
+            f"{table.place(int(infinite[0]))}: the value is infinite; samples must be finite numbers, or "
+            "empty where one is missing."
+        )
     if reading.resample is not None:
         if axis is None:
             raise InputError(f"{table.source} has no time column, so there is nothing to resample; give 'dt' (--dt).")
@@ -65,12 +71,6 @@ def series_of(table: Table, reading: Reading) -> Series:
         step = reading.resample
     else:
         step, first = _sampling(table, choice, axis, reading)
-    infinite = np.flatnonzero(np.isinf(values))
-    if infinite.size:
-        raise InputError(
-            f"{table.place(int(infinite[0]))}: the value is infinite; samples must be finite numbers, or "
-            "empty where one is missing."
-        )
     column = table.columns[choice.value]
     stated = axis is None and reading.dt is None
     unit = axis.unit if axis is not None else column.time_unit if stated else ""

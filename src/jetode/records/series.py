@@ -198,7 +198,7 @@ def uniform_step(times: FloatArray, place: Callable[[int], str] = "sample {}".fo
         i = int(bad[0])
         raise InputError(
             f"The time step at {place(i + 1)} is {steps[i]:.6g} where the others are {typical:.6g}; the "
-            "method needs equal steps: resample the record, or give one complete stretch of it."
+            "method needs equal steps: resample the record (--resample), or give one complete stretch of it."
         )
     return step
 

@@ -7,7 +7,6 @@ row of units (``second,Volt``) it is the line before.  Whatever stands further u
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -18,18 +17,15 @@ import numpy as np
 from jetode.records.dates import is_date, is_time_of_day
 from jetode.records.instruments import Stated, counts_samples, header_without_sampling, stated
 from jetode.records.table import Column, Kind
+from jetode.records.textlines import MISSING, NUMBER, content_of, count, find_encoding, looks_numeric, shown, split
 from jetode.records.units import SECONDS, is_time_name, unit_symbol
 from jetode.support.errors import InputError
 
 SNIFFED_BYTES = 1 << 16
 SNIFFED_LINES = 200  # preambles of instruments have up to some tens of lines
 RUN = 3  # lines of numbers in a row that make a body
-MISSING = frozenset({"", "nan", "na", "n/a", "null", "none", "-", "?"})
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?|[+-]?∞", re.IGNORECASE)
 DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 HEADER_WORD = re.compile(r"\S+(?:\s*[\[(][^\])]*[\])])?")
-DATE_WORD = re.compile(r"\d+([-/.:T]\d+|-[A-Za-z]{3}-\d+)+(Z|[+-]\d\d:?\d\d)?|[AP]M|UTC", re.IGNORECASE)
-COMMENT = re.compile(r"(^|\s)#(\s|$).*|^#.*")
 SEPARATOR_LINE = re.compile(r"\s*\"?sep=(.)\"?\s*", re.IGNORECASE)
 
 Line = tuple[int, str]  # 1-based number, content
@@ -92,45 +88,6 @@ def find_layout(source: str, opened: Callable[[str], IO[str]], head: bytes, skip
 
 
 # -- lines ---------------------------------------------------------------------------------------------------------
-
-
-def find_encoding(source: str, head: bytes) -> str:
-    """UTF-16 by its mark, UTF-8 where the bytes are that, else Latin-1."""
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
-    if b"\0" in head:
-        seen = " ".join(f"{byte:02x}" for byte in head[:8])
-        raise InputError(
-            f"{source} is not a text file (its first bytes are {seen}); give CSV or TSV, or give the file the ending "
-            "of its format."
-        )
-    try:
-        codecs.getincrementaldecoder("utf-8")().decode(head)
-    except UnicodeDecodeError:
-        return "latin-1"
-    return "utf-8-sig"
-
-
-def split(text: str, delimiter: str | None) -> list[str]:
-    """The fields of a line without quotes and white space."""
-    return [field.strip().strip('"').strip() for field in text.split(delimiter)]
-
-
-def content_of(text: str) -> str:
-    """A line without its comment; tabs at its ends are empty cells, other white space is nothing."""
-    if "#" in text:
-        before = text.split("#", 1)[0]
-        text = before if looks_numeric(before) else COMMENT.sub("", text)
-    content = text.strip(" \r\n\ufeff")
-    return content if content.strip() else ""
-
-
-def looks_numeric(text: str) -> bool:
-    """Whether a line holds nothing but numbers, dates and missing values, whatever its delimiter."""
-    words = [word for word in re.split(r"[\s,;]+", text.replace('"', "")) if word]
-    return bool(words) and all(
-        NUMBER.fullmatch(w) or w.lower() in MISSING or DATE_WORD.fullmatch(w) or is_date(w) for w in words
-    )
 
 
 def _first_lines(file: IO[str], skip_rows: int) -> tuple[list[Line], str, str | None]:
@@ -393,12 +350,3 @@ def _names_in_comment(comment: str, delimiter: str | None, n: int) -> list[str] 
 
 def _header_names(text: str, delimiter: str | None) -> list[str]:
     return HEADER_WORD.findall(text) if delimiter is None else split(text, delimiter)
-
-
-def shown(text: str) -> str:
-    """A cell or line as errors quote it."""
-    return repr(text if len(text) <= 40 else text[:37] + "...")
-
-
-def count(n: int, word: str) -> str:
-    return f"{n} {word}{'' if n == 1 else 's'}"

@@ -18,6 +18,7 @@ from jetode.support.errors import InputError
 # pack 2 to 20 times, archives made to fill a memory 1,000 times.
 UNPACKED_BYTES = 64 << 20
 UNPACKED_TIMES = 100
+SEEN_BYTES = 200
 STEP_NAMES = ("dt", "delta_t", "sampling_interval", "sample_interval", "tsample")
 RATE_NAMES = (
     "fs",
@@ -70,7 +71,17 @@ def understood(path: Path, what: str) -> Iterator[None]:
     except (InputError, MemoryError, FileNotFoundError, PermissionError, IsADirectoryError):
         raise
     except Exception:
-        raise InputError(f"{path.name} is not {what} that can be read, or it is damaged.") from None
+        raise InputError(f"{path.name} is not {what} that can be read, or it is damaged{_seen(path)}.") from None
+
+
+def _seen(path: Path) -> str:
+    """What a file that should not be text begins with, where it is text."""
+    with open(path, "rb") as file:
+        head = file.read(SEEN_BYTES)
+    line = head.decode("latin-1").partition("\n")[0].strip()
+    if not line or not line.isprintable() or b"\0" in head:
+        return ""
+    return f" (it begins with {line[:30]!r}; a text file needs an ending such as .csv)"
 
 
 def refuse_bomb(path: Path, unpacked: int) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from jetode.records.formats.base import Format, library, refuse_bomb, register, understood
 from jetode.records.table import Column, Kind, Reading, Table
-from jetode.records.textlayout import count, shown
+from jetode.records.textlines import count, shown
 from jetode.records.units import unit_symbol
 from jetode.support.errors import InputError
 
@@ -42,6 +42,8 @@ def open_excel(path: Path, reading: Reading) -> ExcelTable:
             refuse_bomb(path, sum(member.file_size for member in archive.infolist()))
         sheets = {name: _columns(rows, reading.skip_rows or 0) for name, rows in _sheets(path, SNIFFED_ROWS)}
     found = {name: columns for name, columns in sheets.items() if columns}
+    if not sheets:
+        raise InputError(f"{path.name} is an Excel workbook without sheets of cells.")
     if not found:
         raise InputError(
             f"{path.name} has no rows of numbers in the first {SNIFFED_ROWS} rows of {count(len(sheets), 'sheet')}; "

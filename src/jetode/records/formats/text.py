@@ -21,23 +21,15 @@ from numpy.typing import NDArray
 from jetode.records.dates import ClockCells, DateCells
 from jetode.records.formats.base import UNPACKED_BYTES, UNPACKED_TIMES, Format, refuse_bomb, register
 from jetode.records.table import Reading, Table
-from jetode.records.textlayout import (
-    MISSING,
-    NUMBER,
-    SNIFFED_BYTES,
-    Layout,
-    content_of,
-    count,
-    find_layout,
-    shown,
-    split,
-)
+from jetode.records.textlayout import SNIFFED_BYTES, Layout, find_layout
+from jetode.records.textlines import MISSING, NUMBER, content_of, count, shown, split
 from jetode.support.arrays import FloatArray
 from jetode.support.errors import InputError
 
 # Up to this many columns all are parsed at once (and ragged rows found); beyond, only those asked for.
 WIDE = 16
 GZIP = b"\x1f\x8b"
+MOST_PACKED = 1032  # times that gzip's algorithm can pack anything
 
 
 @dataclass
@@ -202,8 +194,10 @@ def opened_bytes(path: Path) -> IO[bytes]:
     with open(path, "rb") as raw:
         zipped = raw.read(2) == GZIP
         if zipped:
-            raw.seek(max(0, path.stat().st_size - 4))
-            refuse_bomb(path, int.from_bytes(raw.read(4), "little"))  # where gzip states the size of the content
+            size = path.stat().st_size
+            raw.seek(max(0, size - 4))
+            declared = int.from_bytes(raw.read(4), "little")  # where gzip states the size of the content
+            refuse_bomb(path, declared if declared <= MOST_PACKED * size else 0)  # more is a file cut short
     return cast("IO[bytes]", io.BufferedReader(Guarded(path))) if zipped else open(path, "rb")
 
 
