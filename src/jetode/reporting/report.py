@@ -50,7 +50,7 @@ def report(model: Model, forecast: Forecast, records: Sequence[Series] = (), com
 
     records = tuple(records) or model.records
     figures = report_figures.all_figures(model, forecast, records)
-    environment = Environment(loader=PackageLoader("jetode"), autoescape=True, undefined=StrictUndefined)
+    environment = Environment(loader=PackageLoader("jetode.reporting"), autoescape=True, undefined=StrictUndefined)
     ahead = outlook(model, forecast)
     written = model.closure if model.regular is None else model.regular
     terms = len(model.closure.numerator) + len(model.closure.denominator)
