@@ -12,23 +12,22 @@ Horner's rule too (``nested``); otherwise they, in x_1 … and x_0⁵, come from
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from jetode.equations.polynomials import Exponents, Polynomial, graded_order, monomial_program
 from jetode.support.arrays import FloatArray, IntArray
+from jetode.support.compiled import kernel, leaf
 from jetode.support.errors import InputError
 
 if TYPE_CHECKING:
     from jetode.equations.closure import Closure
 
-Function = TypeVar("Function", bound=Callable[..., Any])
 Indices = NDArray[np.uint32]  # unsigned: no test for negative indices in the inner loop
 DEGREE = 4  # of a Horner scheme in (x_0, x_1), which has 15 coefficients
 # (dimension, chain, sines, divided, nested); parent and variable of the outer monomials; first scheme of each row;
@@ -118,13 +117,27 @@ class Field:
 
     def __call__(self, x: FloatArray) -> FloatArray:
         """f(x) at one state (d,) or many (N, d)."""
-        x = np.ascontiguousarray(x, dtype=np.float64)
-        return _rates(np.atleast_2d(x), self.arrays).reshape(x.shape)
+        return self.rates(np.array(x, dtype=np.float64, order="C", ndmin=2))[0].reshape(np.shape(x))
+
+    def rates(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """f and the denominator D (1 where there is none) at the points (N, d)."""
+        out, denominators = np.empty_like(points), np.empty(points.shape[0])
+        _rates(points, out, denominators, self.arrays, self.workspace()[0])
+        return out, denominators
 
     def jacobian(self, x: FloatArray) -> FloatArray:
         """∂f/∂x at one state: (d, d); at many: (N, d, d)."""
-        x = np.ascontiguousarray(x, dtype=np.float64)
-        return _jacobians(np.atleast_2d(x), self.arrays).reshape((*x.shape, self.dimension))
+        points = np.array(x, dtype=np.float64, order="C", ndmin=2)
+        out = np.empty((points.shape[0], self.dimension + 1, self.dimension))
+        work, gradients = self.workspace()
+        for point, jacobian in zip(points, out, strict=True):
+            field_jacobian(point, np.empty(self.dimension), jacobian, self.arrays, work, gradients)
+        return out[:, : self.dimension].reshape((*np.shape(x), self.dimension))
+
+    def workspace(self) -> tuple[FloatArray, FloatArray]:
+        """Scratch space of the kernels: x, sin x, x_0⁵ and the outer monomials; the gradients of all these."""
+        size = 2 * self.dimension + 1 + self.arrays[1].size
+        return np.zeros(size), np.zeros((size, self.dimension))
 
 
 def _schemes(polynomial: Polynomial) -> dict[Exponents, FloatArray]:
@@ -151,28 +164,11 @@ def _degree(scheme: FloatArray) -> int:
     return max((i + j for (i, j), c in zip(SCHEME, scheme, strict=True) if c != 0.0), default=0)
 
 
-@njit(cache=True)
-def field_work(arrays: FieldArrays) -> FloatArray:
-    """Scratch space for :func:`field_rhs`: x, sin x, x_0⁵, then the outer monomials."""
-    return np.zeros(2 * arrays[0][0] + 1 + arrays[1].shape[0])
+# No option of these kernels lets the compiler reorder or fuse operations: that would take 7 % off a forecast, and give
+# another chaotic record on another CPU.
 
 
-@njit(cache=True)
-def field_gradient_work(arrays: FieldArrays) -> FloatArray:
-    """Scratch space for :func:`field_jacobian`: gradients of everything in the work array."""
-    return np.zeros((2 * arrays[0][0] + 1 + arrays[1].shape[0], arrays[0][0]))
-
-
-def kernel(**options: Any) -> Callable[[Function], Function]:
-    """``numba.njit`` for what allocates nothing: without counting references to arrays, as in numba's own sorting.
-
-    The counting took half of the time of an evaluation of the field.  No option here lets the compiler reorder or fuse
-    operations: that would take 7 % off a forecast, and give another chaotic record on another CPU.
-    """
-    return njit(cache=True, _nrt=False, **options)  # type: ignore[call-overload]
-
-
-@kernel(forceinline=True)
+@leaf()
 def _fill(x: FloatArray, layout: IntArray, parent: Indices, variable: Indices, work: FloatArray) -> None:
     d = layout[0]
     for i in range(d):
@@ -188,7 +184,7 @@ def _fill(x: FloatArray, layout: IntArray, parent: Indices, variable: Indices, w
         work[table + k] = work[parent[k]] * work[variable[k]]
 
 
-@kernel(forceinline=True)
+@leaf()
 def _scheme(c: FloatArray, k: int, degree: int, x: float, y: float) -> float:
     """Σ c_ij x^i y^j up to the total degree that scheme k has."""
     if degree == 0:
@@ -207,7 +203,7 @@ def _scheme(c: FloatArray, k: int, degree: int, x: float, y: float) -> float:
     return (((c[k, 0] * y + (c[k, 1] * x + c[k, 2])) * y + c2) * y + c1) * y + c0
 
 
-@kernel(error_model="numpy", forceinline=True)
+@leaf()
 def field_rhs(x: FloatArray, out: FloatArray, arrays: FieldArrays, work: FloatArray) -> float:
     """Write f(x) to ``out``; return the denominator D(x) (1 where there is none)."""
     layout, parent, variable, firsts, slots, degrees, c = arrays
@@ -236,30 +232,7 @@ def field_rhs(x: FloatArray, out: FloatArray, arrays: FieldArrays, work: FloatAr
     return denominator
 
 
-@njit(cache=True)
-def _row_gradient(index: int, arrays: FieldArrays, work: FloatArray, gradients: FloatArray, out: FloatArray) -> None:
-    firsts, slots, c = arrays[3], arrays[4], arrays[6]
-    out[:] = 0.0
-    for k in range(firsts[index], firsts[index + 1]):
-        x, y, term = work[0], work[1], 0
-        value = slope_x = slope_y = 0.0
-        for power in range(DEGREE, -1, -1):
-            inner = inner_slope = 0.0
-            for _ in range(DEGREE - power + 1):
-                inner_slope = inner_slope * x + inner
-                inner = inner * x + c[k, term]
-                term += 1
-            slope_y = slope_y * y + value
-            slope_x = slope_x * y + inner_slope
-            value = value * y + inner
-        out[0] += slope_x * work[slots[k]]
-        if out.shape[0] > 1:
-            out[1] += slope_y * work[slots[k]]
-        for j in range(out.shape[0]):
-            out[j] += value * gradients[slots[k], j]
-
-
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy", _nrt=False)
 def field_jacobian(
     x: FloatArray,
     out: FloatArray,
@@ -268,10 +241,12 @@ def field_jacobian(
     work: FloatArray,
     gradients: FloatArray,
 ) -> float:
-    """Write f(x) to ``out`` and ∂f/∂x to ``jacobian``; return the denominator D(x)."""
-    layout, parent, variable = arrays[0], arrays[1], arrays[2]
-    d, chain = layout[0], layout[1]
-    denominator = field_rhs(x, out, arrays, work)
+    """Write f(x) to ``out`` and ∂f/∂x to the first d rows of ``jacobian`` (d + 1, d); return the denominator D(x).
+
+    The last row of ``jacobian`` takes ∂D/∂x; ``gradients`` is scratch space, see :meth:`Field.workspace`.
+    """
+    layout, parent, variable, firsts, slots, _, c = arrays
+    d, chain, nested = layout[0], layout[1], layout[4]
     _fill(x, layout, parent, variable, work)
     for j in range(d):
         gradients[j, j] = 1.0
@@ -282,34 +257,50 @@ def field_jacobian(
         p, v = parent[k], variable[k]
         for j in range(d):
             gradients[table + k, j] = gradients[p, j] * work[v] + work[p] * gradients[v, j]
-    for i in range(chain):
-        jacobian[i, :] = 0.0
-        jacobian[i, i + 1] = 1.0
-    for i in range(chain, d):
-        _row_gradient(i - chain, arrays, work, gradients, jacobian[i])
-    if layout[3]:  # (N/D)' = (N' - (N/D) D')/D
-        slope = np.empty(d)
-        _row_gradient(d - chain, arrays, work, gradients, slope)
+    x0, x1 = work[0], work[1]
+    x2 = x[2] if d > 2 else 0.0
+    denominator = 1.0
+    for row in range(chain, d + layout[3]):  # the denominator is the row after the last
         for j in range(d):
-            jacobian[d - 1, j] = (jacobian[d - 1, j] - out[d - 1] * slope[j]) / denominator
+            jacobian[row, j] = 0.0
+        total = 0.0
+        for k in range(firsts[row - chain], firsts[row - chain + 1]):
+            value = slope_x = slope_y = 0.0
+            term = 0
+            for power in range(DEGREE, -1, -1):
+                inner = inner_slope = 0.0
+                for _ in range(DEGREE - power + 1):
+                    inner_slope = inner_slope * x0 + inner
+                    inner = inner * x0 + c[k, term]
+                    term += 1
+                slope_y = slope_y * x1 + value
+                slope_x = slope_x * x1 + inner_slope
+                value = value * x1 + inner
+            slot = slots[k]
+            total = total * x2 + value if nested else total + value * work[slot]
+            jacobian[row, 0] += slope_x * work[slot]
+            if d > 1:
+                jacobian[row, 1] += slope_y * work[slot]
+            for j in range(d):
+                jacobian[row, j] += value * gradients[slot, j]
+        if row < d:
+            out[row] = total
+        else:
+            denominator = total
+    for i in range(chain):
+        out[i] = x[i + 1]
+        for j in range(d):
+            jacobian[i, j] = 1.0 if j == i + 1 else 0.0
+    if layout[3]:  # (N/D)' = (N' - (N/D) D')/D
+        out[d - 1] /= denominator
+        for j in range(d):
+            jacobian[d - 1, j] = (jacobian[d - 1, j] - out[d - 1] * jacobian[d, j]) / denominator
     return denominator
 
 
-@njit(cache=True)
-def _rates(points: FloatArray, arrays: FieldArrays) -> FloatArray:
-    out = np.empty_like(points)
-    work = field_work(arrays)
+@kernel(error_model="numpy", _nrt=False)
+def _rates(
+    points: FloatArray, out: FloatArray, denominators: FloatArray, arrays: FieldArrays, work: FloatArray
+) -> None:
     for i in range(points.shape[0]):
-        field_rhs(points[i], out[i], arrays, work)
-    return out
-
-
-@njit(cache=True)
-def _jacobians(points: FloatArray, arrays: FieldArrays) -> FloatArray:
-    n, d = points.shape
-    out = np.empty((n, d, d))
-    rate = np.empty(d)
-    work, gradients = field_work(arrays), field_gradient_work(arrays)
-    for i in range(n):
-        field_jacobian(points[i], rate, out[i], arrays, work, gradients)
-    return out
+        denominators[i] = field_rhs(points[i], out[i], arrays, work)

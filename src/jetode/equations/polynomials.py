@@ -14,7 +14,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from jetode.support.arrays import FloatArray, IntArray
 
@@ -64,11 +63,12 @@ class Library:
 
     def evaluate(self, points: FloatArray) -> FloatArray:
         """Values (N, M) of all monomials at ``points`` (N, n_variables)."""
-        return evaluate_table(np.ascontiguousarray(points), self.parent, self.variable)[:, self.slots]
+        return np.ascontiguousarray(evaluate_table(points, self.parent, self.variable)[self.slots].T)
 
     def gradient(self, points: FloatArray) -> FloatArray:
         """Exact partial derivatives (N, M, n_variables) of all monomials at ``points``."""
-        return gradient_table(np.ascontiguousarray(points), self.parent, self.variable)[:, self.slots]
+        table = gradient_table(points, self.parent, self.variable)
+        return np.ascontiguousarray(np.moveaxis(table[self.slots], 2, 0))
 
     def polynomial(self, coefficients: Sequence[float] | FloatArray) -> Polynomial:
         """The polynomial with these coefficients; exact zeros are dropped."""
@@ -111,46 +111,24 @@ def _divide(exponents: Exponents) -> tuple[Exponents, int]:
     return (*exponents[:last], exponents[last] - 1, *exponents[last + 1 :]), last
 
 
-@njit(cache=True)
-def fill_monomials(x: FloatArray, parent: IntArray, variable: IntArray, table: FloatArray) -> None:
-    """All monomials at one point, one multiplication each."""
-    table[0] = 1.0
-    for k in range(1, parent.shape[0]):
-        table[k] = table[parent[k]] * x[variable[k]]
-
-
-@njit(cache=True)
-def fill_gradients(
-    x: FloatArray, parent: IntArray, variable: IntArray, table: FloatArray, gradients: FloatArray
-) -> None:
-    """∂(monomial k)/∂x_j at one point, by the product rule along the program; ``table`` is filled already."""
-    n = x.shape[0]
-    for j in range(n):
-        gradients[0, j] = 0.0
-    for k in range(1, parent.shape[0]):
-        v = variable[k]
-        for j in range(n):
-            gradients[k, j] = gradients[parent[k], j] * x[v]
-        gradients[k, v] += table[parent[k]]
-
-
-@njit(cache=True)
 def evaluate_table(points: FloatArray, parent: IntArray, variable: IntArray) -> FloatArray:
-    """The whole table at many points: (N, table length)."""
-    out = np.empty((points.shape[0], parent.shape[0]))
-    for i in range(points.shape[0]):
-        fill_monomials(points[i], parent, variable, out[i])
+    """The whole table at many points, one multiplication per monomial: (table length, N)."""
+    x = np.ascontiguousarray(points.T)
+    out = np.empty((parent.shape[0], points.shape[0]))
+    out[0] = 1.0
+    for k in range(1, parent.shape[0]):
+        np.multiply(out[parent[k]], x[variable[k]], out=out[k])
     return out
 
 
-@njit(cache=True)
 def gradient_table(points: FloatArray, parent: IntArray, variable: IntArray) -> FloatArray:
-    """Gradients of the whole table at many points: (N, table length, n_variables)."""
-    out = np.empty((points.shape[0], parent.shape[0], points.shape[1]))
-    table = np.empty(parent.shape[0])
-    for i in range(points.shape[0]):
-        fill_monomials(points[i], parent, variable, table)
-        fill_gradients(points[i], parent, variable, table, out[i])
+    """Gradients of the whole table at many points, by the product rule: (table length, n_variables, N)."""
+    x = np.ascontiguousarray(points.T)
+    table = evaluate_table(points, parent, variable)
+    out = np.zeros((parent.shape[0], points.shape[1], points.shape[0]))
+    for k in range(1, parent.shape[0]):
+        np.multiply(out[parent[k]], x[variable[k]], out=out[k])
+        out[k, variable[k]] += table[parent[k]]
     return out
 
 

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from jetode.equations.field import Field, FieldArrays, field_rhs, field_work, kernel
+from jetode.equations.field import Field, FieldArrays, field_rhs
 from jetode.integration.tableau import (
     DENSE,
     ERROR_3,
@@ -27,6 +26,7 @@ from jetode.integration.tableau import (
     STAGES,
 )
 from jetode.support.arrays import FloatArray
+from jetode.support.compiled import kernel, leaf
 from jetode.support.errors import InputError
 
 SAFETY = 0.9
@@ -118,19 +118,15 @@ def integrate_many(
     states = np.empty((starts.shape[0], n_samples, d))
     counts = np.empty((starts.shape[0], 4), dtype=np.int64)
     times = np.empty(starts.shape[0])
-    _integrate_all(
-        starts,
-        states,
-        counts,
-        times,
-        dt,
-        max(rtol, MIN_RTOL),
-        tolerances,
-        max_step,
-        bounds,
-        limit,
-        field.arrays,
-    )
+    rates, denominators = field.rates(starts)
+    k, scratch = np.empty((N_STAGES_EXTENDED, d)), np.empty((INTERPOLATOR_POWER + 2, d))
+    settings = (float(dt), max(rtol, MIN_RTOL), float(max_step), limit)
+    work = field.workspace()[0]
+    for i, start in enumerate(starts):
+        k[0] = rates[i]
+        times[i] = _integrate(
+            start, denominators[i], states[i], counts[i], settings, tolerances, bounds, field.arrays, work, k, scratch
+        )
     states.setflags(write=False)
     return [
         Integration(states[i, :samples], _STOPS[stop], float(times[i]), int(steps), int(evaluations))
@@ -145,7 +141,7 @@ def _vector(name: str, value: ArrayLike, d: int) -> FloatArray:
     return np.array(np.broadcast_to(array, (d,)))
 
 
-@kernel(forceinline=True)
+@leaf()
 def _stage_state(x: FloatArray, h: float, stage: int, k: FloatArray, out: FloatArray) -> None:
     """x + h Σ_j A[stage, j] k[j]; three sums at once, where there are three, take half the time."""
     a = STAGES[stage, 0]
@@ -167,7 +163,7 @@ def _stage_state(x: FloatArray, h: float, stage: int, k: FloatArray, out: FloatA
         out[i] = x[i] + h * total
 
 
-@kernel(error_model="numpy", forceinline=True)
+@leaf()
 def _error_norm(x: FloatArray, x_new: FloatArray, h: float, k: FloatArray, rtol: float, atol: FloatArray) -> float:
     norm_5 = 0.0
     norm_3 = 0.0
@@ -186,7 +182,7 @@ def _error_norm(x: FloatArray, x_new: FloatArray, h: float, k: FloatArray, rtol:
     return h * norm_5 / np.sqrt((norm_5 + 0.01 * norm_3) * d)
 
 
-@kernel(error_model="numpy")
+@leaf()
 def _first_step(x: FloatArray, rate: FloatArray, duration: float, rtol: float, atol: FloatArray) -> float:
     """One percent of the time scale |x|/|x'| in the error norm: free of units, quickly enlarged."""
     size = slope = 0.0
@@ -198,7 +194,7 @@ def _first_step(x: FloatArray, rate: FloatArray, duration: float, rtol: float, a
     return min(h, duration)
 
 
-@kernel(forceinline=True)
+@leaf()
 def _dense_coefficients(x: FloatArray, x_new: FloatArray, h: float, k: FloatArray, dense: FloatArray) -> None:
     for i in range(x.shape[0]):
         delta = x_new[i] - x[i]
@@ -212,7 +208,7 @@ def _dense_coefficients(x: FloatArray, x_new: FloatArray, h: float, k: FloatArra
             dense[3 + p, i] = h * total
 
 
-@kernel(forceinline=True)
+@leaf()
 def _dense_state(x: FloatArray, dense: FloatArray, theta: float, out: FloatArray) -> None:
     for i in range(x.shape[0]):
         value = 0.0
@@ -222,7 +218,7 @@ def _dense_state(x: FloatArray, dense: FloatArray, theta: float, out: FloatArray
         out[i] = x[i] + value
 
 
-@kernel(forceinline=True)
+@leaf()
 def _finite(x: FloatArray) -> bool:
     finite = True
     for i in range(x.shape[0]):
@@ -230,7 +226,7 @@ def _finite(x: FloatArray) -> bool:
     return finite
 
 
-@kernel(forceinline=True)
+@leaf()
 def _inside(x: FloatArray, bound: FloatArray) -> bool:
     inside = _finite(x)
     for i in range(x.shape[0]):
@@ -238,30 +234,32 @@ def _inside(x: FloatArray, bound: FloatArray) -> bool:
     return inside
 
 
-@kernel(error_model="numpy")
-def _integrate_one(
+@kernel(error_model="numpy", _nrt=False)
+def _integrate(
     x: FloatArray,
+    denominator: float,
     states: FloatArray,
     counts: NDArray[np.int64],
-    dt: float,
-    rtol: float,
+    settings: tuple[float, float, float, int],
     atol: FloatArray,
-    max_step: float,
     bound: FloatArray,
-    limit: int,
     arrays: FieldArrays,
     work: FloatArray,
     k: FloatArray,
     scratch: FloatArray,
 ) -> float:
-    """Fill ``states`` and ``counts`` = (samples, stop, steps, evaluations); return the stop time."""
+    """Fill ``states`` and ``counts`` = (samples, stop, steps, evaluations); return the stop time.
+
+    ``k[0]`` is f(x) and ``denominator`` D(x) at the start; ``settings`` = (dt, rtol, max_step, limit of attempts).
+    The field is written out once only, in the loop over the stages: it is most of what is compiled here.
+    """
+    dt, rtol, max_step, limit = settings
     n_samples, d = states.shape
     duration = (n_samples - 1) * dt
     dense, trial, x_new = scratch[:INTERPOLATOR_POWER], scratch[INTERPOLATOR_POWER], scratch[INTERPOLATOR_POWER + 1]
     divided = arrays[0][3] == 1
 
     counts[0], counts[2], counts[3] = 0, 0, 1
-    denominator = field_rhs(x, k[0], arrays, work)
     if not _inside(x, bound) or not _finite(k[0]):
         counts[1] = _POLE if divided and denominator == 0.0 else _DIVERGED
         return 0.0
@@ -285,17 +283,24 @@ def _integrate_one(
         last = t + h >= duration
         if last:
             h = duration - t
-        low = high = denominator
-        for stage in range(1, N_STAGES + 1):
+        t_new = duration if last else t + h
+        low = high = at_end = denominator
+        error = 0.0
+        for stage in range(1, N_STAGES_EXTENDED):
             _stage_state(x, h, stage, k, trial)
             value = field_rhs(trial, k[stage], arrays, work)
-            low = value if value < low else low
-            high = value if value > high else high
-        evaluations += N_STAGES
-        for i in range(d):
-            x_new[i] = trial[i]
+            evaluations += 1
+            if stage <= N_STAGES:
+                low = value if value < low else low
+                high = value if value > high else high
+            if stage == N_STAGES:
+                at_end = value
+                for i in range(d):
+                    x_new[i] = trial[i]
+                error = _error_norm(x, x_new, h, k, rtol, atol)
+                if not error < 1.0 or sample == n_samples or sample * dt > t_new:
+                    break  # the other stages serve samples within the step
         at_pole = divided and (low * high <= 0.0 or min(abs(low), abs(high)) < POLE_FRACTION * largest)
-        error = _error_norm(x, x_new, h, k, rtol, atol)
         if not error < 1.0:
             h *= max(MIN_FACTOR, SAFETY * error**ERROR_EXPONENT) if np.isfinite(error) else MIN_FACTOR
             growth = 1.0
@@ -304,19 +309,12 @@ def _integrate_one(
                 break
             continue
         factor = MAX_FACTOR if error == 0.0 else min(MAX_FACTOR, SAFETY * error**ERROR_EXPONENT)
-        t_new = duration if last else t + h
         sound = _inside(x_new, bound)
         if sample < n_samples and sample * dt <= t_new:
-            for stage in range(N_STAGES + 1, N_STAGES_EXTENDED):
-                _stage_state(x, h, stage, k, trial)
-                field_rhs(trial, k[stage], arrays, work)
-            evaluations += N_STAGES_EXTENDED - N_STAGES - 1
             _dense_coefficients(x, x_new, h, k, dense)
             while sample < n_samples and sample * dt <= t_new:
-                _dense_state(x, dense, (sample * dt - t) / h, trial)
-                for i in range(d):
-                    states[sample, i] = trial[i]
-                if not _inside(trial, bound):
+                _dense_state(x, dense, (sample * dt - t) / h, states[sample])
+                if not _inside(states[sample], bound):
                     sound = False
                     break
                 sample += 1
@@ -327,32 +325,10 @@ def _integrate_one(
         for i in range(d):
             x[i] = x_new[i]
             k[0, i] = k[N_STAGES, i]
-        denominator = value
+        denominator = at_end
         largest = max(largest, abs(denominator))
         h *= min(growth, factor)
         growth = MAX_FACTOR
         counts[2] += 1
     counts[0], counts[1], counts[3] = sample, stop, evaluations
     return t
-
-
-@njit(cache=True)
-def _integrate_all(
-    starts: FloatArray,
-    states: FloatArray,
-    counts: NDArray[np.int64],
-    times: FloatArray,
-    dt: float,
-    rtol: float,
-    atol: FloatArray,
-    max_step: float,
-    bound: FloatArray,
-    limit: int,
-    arrays: FieldArrays,
-) -> None:
-    d = starts.shape[1]
-    work, k, scratch = field_work(arrays), np.empty((N_STAGES_EXTENDED, d)), np.empty((INTERPOLATOR_POWER + 2, d))
-    for s in range(starts.shape[0]):
-        times[s] = _integrate_one(
-            starts[s], states[s], counts[s], dt, rtol, atol, max_step, bound, limit, arrays, work, k, scratch
-        )

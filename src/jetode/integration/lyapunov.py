@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
-from jetode.equations.field import Field, FieldArrays, field_gradient_work, field_jacobian, field_work
+from jetode.equations.field import Field, FieldArrays, field_jacobian
 from jetode.integration.dop853 import Stop
 from jetode.integration.tableau import N_STAGES, STAGES
 from jetode.support.arrays import FloatArray
+from jetode.support.compiled import kernel
 from jetode.support.errors import InputError
 
 BLOCKS = 20  # stretches whose scatter gives the standard error
@@ -68,8 +68,14 @@ def lyapunov_spectrum(
     if not step > 0 or not duration >= BLOCKS * step or not transient >= 0:
         raise InputError(f"The 'duration' parameter must be at least {BLOCKS} steps of {step}. Got {duration} instead.")
     per_block = round(duration / step / BLOCKS)
-    growth = _growth(state, vectors, step, round(transient / step), per_block, field.arrays)
-    rates = growth / (per_block * step)
+    d = field.dimension
+    columns = np.column_stack([state, np.eye(d)[:, :vectors]])
+    growth = np.zeros((BLOCKS, vectors))
+    scratch = (*field.workspace(), np.empty(d), np.empty(d), np.empty((d + 1, d)))
+    stages, trial = np.empty((N_STAGES, d, 1 + vectors)), np.empty_like(columns)
+    counts = (round(transient / step), per_block)
+    finite = _grow(columns, growth, float(step), counts, field.arrays, scratch, stages, trial)
+    rates = (growth if finite else np.full_like(growth, np.nan)) / (per_block * step)
     stop = Stop.COMPLETED if np.all(np.isfinite(rates)) else Stop.DIVERGED
     exponents = rates.mean(axis=0)
     errors = rates.std(axis=0, ddof=1) / np.sqrt(BLOCKS)
@@ -78,50 +84,65 @@ def lyapunov_spectrum(
     return LyapunovSpectrum(exponents, errors, BLOCKS * per_block * step, stop)
 
 
-@njit(cache=True, error_model="numpy")
-def _growth(x: FloatArray, vectors: int, h: float, n_transient: int, per_block: int, arrays: FieldArrays) -> FloatArray:
-    """Logarithmic growth of each vector in each block; NaN once the state is not finite."""
-    d = x.shape[0]
-    work, gradients = field_work(arrays), field_gradient_work(arrays)
-    rates = np.empty((N_STAGES, d, 1 + vectors))
-    jacobian = np.empty((d, d))
-    state = np.zeros((d, 1 + vectors))  # column 0: x, the others: Q
-    trial = np.empty_like(state)
-    point, rate = np.empty(d), np.empty(d)
-    state[:, 0] = x
-    for j in range(vectors):
-        state[j, 1 + j] = 1.0
-    growth = np.zeros((BLOCKS, vectors))
+@kernel(error_model="numpy", _nrt=False)
+def _grow(
+    state: FloatArray,
+    growth: FloatArray,
+    h: float,
+    counts: tuple[int, int],
+    arrays: FieldArrays,
+    scratch: tuple[FloatArray, ...],
+    rates: FloatArray,
+    trial: FloatArray,
+) -> bool:
+    """Add to ``growth`` the logarithmic growth of each vector in each block; False once the state is not finite.
+
+    Column 0 of ``state`` is x, the others are Q; ``counts`` = (steps before the first block, steps per block).
+    """
+    n_transient, per_block = counts
+    work, gradients, point, rate, jacobian = scratch
+    d, columns = state.shape
     for n in range(n_transient + BLOCKS * per_block):
-        for stage in range(N_STAGES):
-            trial[:] = state
+        for stage in range(N_STAGES + 1):
+            for i in range(d):
+                for v in range(columns):
+                    trial[i, v] = state[i, v]
             for j in range(stage):
                 if STAGES[stage, j] != 0.0:
-                    trial += h * STAGES[stage, j] * rates[j]
-            point[:] = trial[:, 0]
+                    f = h * STAGES[stage, j]
+                    for i in range(d):
+                        for v in range(columns):
+                            trial[i, v] += f * rates[j, i, v]
+            if stage == N_STAGES:  # its row holds the weights of the step
+                break
+            for i in range(d):
+                point[i] = trial[i, 0]
             field_jacobian(point, rate, jacobian, arrays, work, gradients)
             for i in range(d):
                 rates[stage, i, 0] = rate[i]
-                for v in range(1, 1 + vectors):
+                for v in range(1, columns):
                     total = 0.0
                     for j in range(d):
                         total += jacobian[i, j] * trial[j, v]
                     rates[stage, i, v] = total
-        for j in range(N_STAGES):
-            if STAGES[N_STAGES, j] != 0.0:
-                state += h * STAGES[N_STAGES, j] * rates[j]
-        if not np.all(np.isfinite(state)):
-            growth[:] = np.nan
-            return growth
-        for v in range(1, 1 + vectors):
+        for i in range(d):
+            for v in range(columns):
+                if not np.isfinite(trial[i, v]):
+                    return False
+                state[i, v] = trial[i, v]
+        for v in range(1, columns):
             for u in range(1, v):
                 overlap = 0.0
                 for i in range(d):
                     overlap += state[i, u] * state[i, v]
                 for i in range(d):
                     state[i, v] -= overlap * state[i, u]
-            norm = np.sqrt(np.sum(state[:, v] ** 2))
-            state[:, v] /= norm
+            norm = 0.0
+            for i in range(d):
+                norm += state[i, v] ** 2
+            norm = np.sqrt(norm)
+            for i in range(d):
+                state[i, v] /= norm
             if n >= n_transient:
                 growth[(n - n_transient) // per_block, v - 1] += np.log(norm)
-    return growth
+    return True

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from jetode.equations.polynomials import Library
 from jetode.paper.weakform import ClosureSystem
 from jetode.support.arrays import FloatArray
+from jetode.support.compiled import kernel
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,14 +84,48 @@ def _normalised_triangle(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
 # The matrices are small and many: LAPACK's threads would spend most of their time waiting for each other.
 
 
-@njit(cache=True, fastmath={"reassoc", "contract"})
 def _triangle(columns: FloatArray) -> FloatArray:
     """Householder's R; row j of the argument and of the result is column j of the matrix."""
     n, m = columns.shape
     a = columns.copy()
+    _reflect(a, np.empty(m))
+    out = np.zeros((n, n))
+    out[:, : min(n, m)] = a[:, : min(n, m)]
+    return out
+
+
+def _singular(triangle: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Singular values, descending, and right singular vectors, in rows."""
+    n = triangle.shape[0]
+    x, v = triangle.copy(), np.eye(n)
+    _orthogonalise(x, v, np.empty(n))
+    values = np.sqrt(np.sum(x * x, axis=1))
+    order = np.argsort(-values)
+    return values[order], v[order]
+
+
+def _least_squares(triangle: FloatArray, cutoff: float) -> FloatArray:
+    """Coefficients of all columns but the last that come closest to the last one."""
+    n = triangle.shape[0] - 1
+    x, v = triangle[:n].copy(), np.eye(n)
+    _orthogonalise(x, v, np.empty(n))
+    sizes = np.sum(x * x, axis=1)
+    shares = np.divide(x @ triangle[n], sizes, out=np.zeros(n), where=sizes > cutoff * cutoff * sizes.max())
+    return shares @ v
+
+
+@kernel(fastmath={"reassoc", "contract"}, error_model="numpy", _nrt=False)
+def _reflect(a: FloatArray, v: FloatArray) -> None:
+    """Householder's reflections of the columns in the rows of ``a``, in place; ``v`` is scratch space, one column."""
+    n, m = a.shape
     for j in range(min(n, m)):
-        v = a[j, j:].copy()
-        norm = np.sqrt(np.sum(v * v))
+        own = a[j, j:]
+        norm = 0.0
+        for i in range(m - j):
+            v[i] = own[i]
+            norm += v[i] * v[i]
+            own[i] = 0.0
+        norm = np.sqrt(norm)
         if norm == 0.0:
             continue
         corner = -norm if v[0] > 0.0 else norm
@@ -100,29 +134,31 @@ def _triangle(columns: FloatArray) -> FloatArray:
         for c in range(j + 1, n):
             rest = a[c, j:]
             share = 0.0
-            for i in range(v.shape[0]):
+            for i in range(m - j):
                 share += v[i] * rest[i]
             share /= half
-            for i in range(v.shape[0]):
+            for i in range(m - j):
                 rest[i] -= share * v[i]
-        a[j, j:] = 0.0
-        a[j, j] = corner
-    out = np.zeros((n, n))
-    k = min(n, m)
-    out[:, :k] = a[:, :k]
-    return out
+        own[0] = corner
 
 
-@njit(cache=True, fastmath={"reassoc", "contract"})
-def _orthogonalise(x: FloatArray, v: FloatArray) -> None:
-    """Rotate the rows of x in pairs until all are orthogonal (one-sided Jacobi); v is rotated alike."""
+@kernel(fastmath={"reassoc", "contract"}, error_model="numpy", _nrt=False)
+def _orthogonalise(x: FloatArray, v: FloatArray, norms: FloatArray) -> None:
+    """Rotate the rows of x in pairs until all are orthogonal (one-sided Jacobi); v is rotated alike.
+
+    ``norms`` is scratch space, one number per row.
+    """
     n, m = x.shape
-    norms = np.empty(n)
     for _ in range(60):
         for i in range(n):
-            norms[i] = np.sum(x[i] * x[i])
+            row, total = x[i], 0.0
+            for k in range(m):
+                total += row[k] * row[k]
+            norms[i] = total
         for i in range(n - 1):  # largest first: de Rijk's order converges fastest
-            top = i + np.argmax(norms[i:])
+            top = i
+            for j in range(i + 1, n):
+                top = j if norms[j] > norms[top] else top
             if top != i:
                 norms[i], norms[top] = norms[top], norms[i]
                 for k in range(m):
@@ -157,33 +193,3 @@ def _orthogonalise(x: FloatArray, v: FloatArray) -> None:
                 norms[q] += t * c
         if not rotated:
             break
-
-
-@njit(cache=True)
-def _singular(triangle: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Singular values, descending, and right singular vectors, in rows."""
-    n = triangle.shape[0]
-    x, v = triangle.copy(), np.eye(n)
-    _orthogonalise(x, v)
-    values = np.empty(n)
-    for i in range(n):
-        values[i] = np.sqrt(np.sum(x[i] * x[i]))
-    order = np.argsort(-values)
-    return values[order], v[order]
-
-
-@njit(cache=True)
-def _least_squares(triangle: FloatArray, cutoff: float) -> FloatArray:
-    """Coefficients of all columns but the last that come closest to the last one."""
-    n = triangle.shape[0] - 1
-    x, v = triangle[:n].copy(), np.eye(n)
-    _orthogonalise(x, v)
-    target = triangle[n]
-    sizes = np.empty(n)
-    for i in range(n):
-        sizes[i] = np.sum(x[i] * x[i])
-    out = np.zeros(n)
-    for i in range(n):
-        if sizes[i] > cutoff * cutoff * sizes.max():
-            out += v[i] * (np.sum(x[i] * target) / sizes[i])
-    return out

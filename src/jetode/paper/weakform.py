@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-from numba import njit
 
 from jetode.equations.polynomials import Library
 from jetode.support.arrays import FloatArray, IntArray
+from jetode.support.compiled import kernel, leaf
 from jetode.support.errors import InputError
 
 Placement = Literal["even", "random"]
@@ -151,50 +151,47 @@ def weak_form(
     if any(e[n - 1] for e in denominator.exponents):
         raise InputError(f"The weak form needs a denominator without the highest coordinate u{n - 1}.")
     psi, slope = test.weights()
-    table_d, table_n = _assemble(
+    size_d, size_n, longest = denominator.parent.size, numerator.parent.size, max(BLOCK, psi.size)
+    table_d, table_n = np.empty((centres.size, size_d)), np.empty((centres.size, size_n))
+    _assemble(
         np.ascontiguousarray(jets[:, :n]),
         centres,
+        min(int(np.argmax(psi != 0.0)), psi.size // 2),
         psi * dt,
         slope,
-        denominator.parent,
-        denominator.variable,
-        numerator.parent,
-        numerator.variable,
+        (denominator.parent, denominator.variable),
+        (numerator.parent, numerator.variable),
+        (table_d, table_n),
+        (*(np.empty((size, longest)) for size in (n, size_d, size_d, size_n)),),
     )
     return ClosureSystem(table_d[:, denominator.slots], table_n[:, numerator.slots], denominator, numerator)
 
 
-@njit(cache=True, fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"}, error_model="numpy", _nrt=False)
 def _assemble(
     jets: FloatArray,
     centres: IntArray,
+    tail: int,
     psi: FloatArray,
     slope: FloatArray,
-    parent_d: IntArray,
-    variable_d: IntArray,
-    parent_n: IntArray,
-    variable_n: IntArray,
-) -> tuple[FloatArray, FloatArray]:
-    """Integrals of all monomials of both programs over all windows.
+    program_d: tuple[IntArray, IntArray],
+    program_n: tuple[IntArray, IntArray],
+    out: tuple[FloatArray, FloatArray],
+    scratch: tuple[FloatArray, FloatArray, FloatArray, FloatArray],
+) -> None:
+    """Integrals of all monomials of both programs over all windows; ψ is zero in ``tail`` samples at each end.
 
     Overlapping windows form a block whose monomials are tabulated once, monomial by monomial over samples,
     so that both the table and the sums run in vector registers.
     """
-    order = jets.shape[1]
-    radius = psi.shape[0] // 2
-    tail = 0
-    while psi[tail] == 0.0 and tail < radius:
-        tail += 1
-    inner = psi[tail : psi.shape[0] - tail].copy()
+    m_d, m_n = out
+    u, table_d, rate_d, table_n = scratch
+    parent_d, variable_d = program_d
+    order, longest = u.shape
+    width = psi.shape[0]
+    radius = width // 2
+    inner = psi[tail : width - tail]
     n_windows = centres.shape[0]
-    size_d, size_n = parent_d.shape[0], parent_n.shape[0]
-    m_d = np.empty((n_windows, size_d))
-    m_n = np.empty((n_windows, size_n))
-    longest = max(BLOCK, psi.shape[0])
-    u = np.empty((order, longest))
-    table_n = np.empty((size_n, longest))
-    table_d = np.empty((size_d, longest))
-    rate_d = np.empty((size_d, longest))
     k = 0
     while k < n_windows:
         begin = centres[k] - radius
@@ -207,36 +204,38 @@ def _assemble(
         for i in range(order):
             for t in range(length):
                 u[i, t] = jets[begin + t, i]
-        _tabulate(u, length, parent_n, variable_n, table_n)
-        _tabulate(u, length, parent_d, variable_d, table_d)
-        rate_d[0, :length] = 0.0
-        for j in range(1, size_d):  # d(φ u_v)/dt = φ̇ u_v + φ u_{v+1}
-            v, rate, phi = variable_d[j], rate_d[parent_d[j]], table_d[parent_d[j]]
+        _tabulate(u, length, program_n, table_n)
+        _tabulate(u, length, program_d, table_d)
+        for t in range(length):
+            rate_d[0, t] = 0.0
+        for j in range(1, parent_d.shape[0]):  # d(φ u_v)/dt = φ̇ u_v + φ u_{v+1}
+            v, p = variable_d[j], parent_d[j]
+            rate, phi, factor, slower, target = rate_d[p], table_d[p], u[v], u[v + 1], rate_d[j]
             for t in range(length):
-                rate_d[j, t] = rate[t] * u[v, t] + phi[t] * u[v + 1, t]
+                target[t] = rate[t] * factor[t] + phi[t] * slower[t]
         for w in range(k, last + 1):
             first = centres[w] - radius - begin
-            highest = u[order - 1, first : first + psi.shape[0]]
-            for j in range(size_d):
-                values = table_d[j, first : first + psi.shape[0]]
-                rates = rate_d[j, first : first + psi.shape[0]]
+            highest = u[order - 1, first:]
+            for j in range(parent_d.shape[0]):
+                values, rates = table_d[j, first:], rate_d[j, first:]
                 total = 0.0
-                for t in range(psi.shape[0]):
+                for t in range(width):
                     total -= highest[t] * (values[t] * slope[t] + rates[t] * psi[t])
                 m_d[w, j] = total
-            for j in range(size_n):
-                values = table_n[j, first + tail : first + tail + inner.shape[0]]
+            for j in range(m_n.shape[1]):
+                values = table_n[j, first + tail :]
                 total = 0.0
                 for t in range(inner.shape[0]):
                     total += values[t] * inner[t]
                 m_n[w, j] = total
         k = last + 1
-    return m_d, m_n
 
 
-@njit(cache=True)
-def _tabulate(u: FloatArray, length: int, parent: IntArray, variable: IntArray, table: FloatArray) -> None:
-    table[0, :length] = 1.0
+@leaf()
+def _tabulate(u: FloatArray, length: int, program: tuple[IntArray, IntArray], table: FloatArray) -> None:
+    parent, variable = program
+    for t in range(length):
+        table[0, t] = 1.0
     for k in range(1, parent.shape[0]):
         source, factor, target = table[parent[k]], u[variable[k]], table[k]
         for t in range(length):

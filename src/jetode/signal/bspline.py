@@ -7,60 +7,17 @@ coefficients); in span ℓ (``knots[ℓ] ≤ x < knots[ℓ+1]``) the non-zero ba
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+from scipy.interpolate import BSpline
 
-from jetode.support.arrays import FloatArray
-
-
-@njit(cache=True)
-def fill_basis(knots: FloatArray, degree: int, span: int, x: float, n_derivatives: int, out: FloatArray) -> None:
-    """``out[d, a]``: derivative d at x of basis function ``span − degree + a`` (Piegl & Tiller, A2.3)."""
-    p = degree
-    ndu = np.empty((p + 1, p + 1))
-    ndu[0, 0] = 1.0
-    for j in range(1, p + 1):
-        saved = 0.0
-        for r in range(j):
-            right = knots[span + r + 1]
-            left = knots[span + 1 - j + r]
-            ndu[j, r] = right - left
-            temp = ndu[r, j - 1] / ndu[j, r]
-            ndu[r, j] = saved + (right - x) * temp
-            saved = (x - left) * temp
-        ndu[j, j] = saved
-    for a in range(p + 1):
-        out[0, a] = ndu[a, p]
-    work = np.zeros((2, p + 1))
-    for r in range(p + 1):
-        old, new = 0, 1
-        work[0, 0] = 1.0
-        factor = 1.0
-        for k in range(1, n_derivatives + 1):
-            total = 0.0
-            rk, pk = r - k, p - k
-            if r >= k:
-                work[new, 0] = work[old, 0] / ndu[pk + 1, rk]
-                total = work[new, 0] * ndu[rk, pk]
-            first = 1 if rk >= -1 else -rk
-            last = k - 1 if r - 1 <= pk else p - r
-            for j in range(first, last + 1):
-                work[new, j] = (work[old, j] - work[old, j - 1]) / ndu[pk + 1, rk + j]
-                total += work[new, j] * ndu[rk + j, pk]
-            if r <= pk:
-                work[new, k] = -work[old, k - 1] / ndu[pk + 1, r]
-                total += work[new, k] * ndu[r, pk]
-            factor *= p - k + 1
-            out[k, r] = total * factor
-            old, new = new, old
+from jetode.support.arrays import FloatArray, IntArray
+from jetode.support.compiled import kernel
 
 
 def uniform_table(degree: int, spacing: int, n_derivatives: int) -> FloatArray:
     """``table[r, d, a]``: basis and derivatives r = 0 … ``spacing`` samples into a span of uniform knots."""
-    knots = spacing * np.arange(-degree, degree + 2, dtype=float)
-    table = np.empty((spacing + 1, n_derivatives + 1, degree + 1))
-    for r in range(spacing + 1):
-        fill_basis(knots, degree, degree, float(r), n_derivatives, table[r])
-    return table
+    basis = BSpline(spacing * np.arange(-degree, degree + 2, dtype=float), np.eye(degree + 1), degree)
+    r = np.arange(spacing + 1, dtype=float)
+    return np.stack([basis(r, nu=d) for d in range(n_derivatives + 1)], axis=1)
 
 
 def not_a_knot_knots(n: int, degree: int) -> FloatArray:
@@ -70,31 +27,36 @@ def not_a_knot_knots(n: int, degree: int) -> FloatArray:
     return np.concatenate([ends[0], np.arange(m, n - m, dtype=float), ends[1]])
 
 
-@njit(cache=True)
 def interpolation_coefficients(y: FloatArray, knots: FloatArray, degree: int, stencil: FloatArray) -> FloatArray:
     """Solve the collocation system by banded LU without pivots: the matrix is totally positive.
 
     ``stencil`` holds the 2m − 1 basis values at an interior knot.  Inside the record rows have half-width
     m − 1; only the rows that meet an end span reach further.
     """
-    n = y.shape[0]
+    n, width = y.shape[0], degree - 1
     m = (degree + 1) // 2
-    width = degree - 1
     band = np.zeros((n, 2 * width + 1))
-    values = np.empty((1, degree + 1))
     edge = degree + m
-    for i in range(n):
-        if edge <= i < n - edge:
-            for a in range(degree):
-                band[i, width - m + 1 + a] = stencil[a]
-        else:
-            span = sample_span(i, n, degree)
-            fill_basis(knots, degree, span, float(i), 0, values)
-            for a in range(degree + 1):
-                column = span - degree + a - i + width
-                if 0 <= column <= 2 * width:
-                    band[i, column] = values[0, a]
+    band[edge : n - edge, width - m + 1 : width - m + 1 + degree] = stencil[:degree]
+    ends = _edges(n, edge)
+    rows = BSpline.design_matrix(ends.astype(float), knots, degree).tocoo()
+    column = rows.col - ends[rows.row] + width
+    inside = (column >= 0) & (column <= 2 * width)
+    band[ends[rows.row[inside]], column[inside]] = rows.data[inside]
     c = y.copy()
+    _solve_collocation(band, c, edge, m)
+    return c
+
+
+def _edges(n: int, edge: int) -> IntArray:
+    """Samples so close to an end of the record that their splines are not the inner ones."""
+    return np.concatenate([np.arange(min(edge, n)), np.arange(max(edge, n - edge), n)])
+
+
+@kernel(error_model="numpy", _nrt=False)
+def _solve_collocation(band: FloatArray, c: FloatArray, edge: int, m: int) -> None:
+    """In place, ``c`` becomes the solution; rows reach 2m − 2 from the diagonal, inner ones m − 1."""
+    n, width = band.shape[0], band.shape[1] // 2
     for i in range(n):
         inside = edge + width <= i < n - edge
         reach = m - 1 if inside else min(width, i)
@@ -113,75 +75,47 @@ def interpolation_coefficients(y: FloatArray, knots: FloatArray, degree: int, st
         for d in range(min(ahead, n - 1 - i), 0, -1):
             total -= band[i, width + d] * c[i + d]
         c[i] = total / band[i, width]
-    return c
 
 
-@njit(cache=True)
-def sample_span(i: int, n: int, degree: int) -> int:
-    """Span of sample i among the not-a-knot knots."""
-    m = (degree + 1) // 2
-    if i < m:
-        return degree
-    return min(i, n - 1 - m) + m
-
-
-@njit(cache=True)
 def jets_uniform(coefficients: FloatArray, n: int, spacing: int, table: FloatArray) -> FloatArray:
     """Derivatives (n, d) at the samples of a spline on uniform knots ``spacing`` samples apart."""
+    out = np.empty((n, table.shape[1]))
+    _jets_uniform(coefficients, spacing, table, out)
+    return out
+
+
+@kernel(error_model="numpy", _nrt=False)
+def _jets_uniform(coefficients: FloatArray, spacing: int, table: FloatArray, out: FloatArray) -> None:
+    n = out.shape[0]
     n_intervals = (n - 2) // spacing + 1
-    n_columns, n_functions = table.shape[1], table.shape[2]
-    out = np.empty((n, n_columns))
     for i in range(n):
         k = min(i // spacing, n_intervals - 1)
         r = i - k * spacing
-        for d in range(n_columns):
+        for d in range(table.shape[1]):
             total = 0.0
-            for a in range(n_functions):
+            for a in range(table.shape[2]):
                 total += table[r, d, a] * coefficients[k + a]
             out[i, d] = total
-    return out
 
 
-@njit(cache=True)
 def jets_not_a_knot(coefficients: FloatArray, knots: FloatArray, degree: int, table: FloatArray) -> FloatArray:
     """Derivatives (n, d) at the samples of a not-a-knot spline; ``table`` (d, degree + 1) is the stencil."""
-    n = coefficients.shape[0]
-    m = (degree + 1) // 2
-    n_columns = table.shape[0]
+    n, m = coefficients.shape[0], (degree + 1) // 2
     edge = degree + m
-    out = np.empty((n, n_columns))
-    values = np.empty((n_columns, degree + 1))
-    for i in range(n):
-        if edge <= i < n - edge:
-            for d in range(n_columns):
-                total = 0.0
-                for a in range(degree):
-                    total += table[d, a] * coefficients[i - m + 1 + a]
-                out[i, d] = total
-        else:
-            span = sample_span(i, n, degree)
-            fill_basis(knots, degree, span, float(i), n_columns - 1, values)
-            for d in range(n_columns):
-                total = 0.0
-                for a in range(degree + 1):
-                    total += values[d, a] * coefficients[span - degree + a]
-                out[i, d] = total
+    out = np.empty((n, table.shape[0]))
+    ends = _edges(n, edge)
+    spline = BSpline(knots, coefficients, degree)
+    for d in range(table.shape[0]):
+        out[ends, d] = spline(ends.astype(float), nu=d)
+    if n > 2 * edge:
+        windows = np.lib.stride_tricks.sliding_window_view(coefficients, degree)
+        out[edge : n - edge] = windows[edge - m + 1 : n - edge - m + 1] @ table[:, :degree].T
     return out
 
 
-@njit(cache=True)
 def evaluate_spline(
     x: FloatArray, knots: FloatArray, coefficients: FloatArray, degree: int, derivative: int
 ) -> FloatArray:
     """One derivative at any abscissae; the end polynomials continue outside the knots."""
-    out = np.empty(x.shape[0])
-    values = np.empty((derivative + 1, degree + 1))
-    for i in range(x.shape[0]):
-        span = np.searchsorted(knots, x[i], side="right") - 1
-        span = max(degree, min(span, coefficients.shape[0] - 1))
-        fill_basis(knots, degree, span, x[i], derivative, values)
-        total = 0.0
-        for a in range(degree + 1):
-            total += values[derivative, a] * coefficients[span - degree + a]
-        out[i] = total
-    return out
+    values: FloatArray = BSpline(knots, coefficients, degree)(x, nu=derivative)
+    return values

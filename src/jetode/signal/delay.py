@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 from scipy.spatial import KDTree
 
@@ -151,27 +150,14 @@ def _binned(x: FloatArray, bins: int) -> IntArray:
     return np.minimum(scaled.astype(np.int64), bins - 1)
 
 
-@njit(cache=True)
 def _mutual_information(symbols: IntArray, bins: int, max_lag: int) -> FloatArray:
     out = np.empty(max_lag + 1)
-    joint = np.empty((bins, bins), dtype=np.int64)
-    first = np.empty(bins, dtype=np.int64)
-    second = np.empty(bins, dtype=np.int64)
+    scaled = bins * symbols
     for lag in range(max_lag + 1):
-        joint[:] = 0
-        n = symbols.shape[0] - lag
-        for i in range(n):
-            joint[symbols[i], symbols[i + lag]] += 1
-        first[:] = 0
-        second[:] = 0
-        for a in range(bins):
-            for b in range(bins):
-                first[a] += joint[a, b]
-                second[b] += joint[a, b]
-        total = 0.0
-        for a in range(bins):
-            for b in range(bins):
-                if joint[a, b] > 0:
-                    total += joint[a, b] * np.log(joint[a, b] * float(n) / (float(first[a]) * float(second[b])))
-        out[lag] = total / n
+        n = symbols.size - lag
+        joint = np.bincount(scaled[:n] + symbols[lag:], minlength=bins * bins).reshape(bins, bins)
+        first, second = joint.sum(axis=1), joint.sum(axis=0)
+        i, j = np.nonzero(joint)
+        count = joint[i, j]
+        out[lag] = np.sum(count * np.log(count * float(n) / (first[i] * second[j].astype(float)))) / n
     return out

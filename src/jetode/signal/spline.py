@@ -12,12 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
 from math import exp, log, pi, sin
 from typing import Literal, get_args
 
 import numpy as np
-from numba import njit
 from scipy.optimize import brentq, minimize_scalar
 
 from jetode.signal.bspline import (
@@ -26,9 +24,9 @@ from jetode.signal.bspline import (
     jets_not_a_knot,
     jets_uniform,
     not_a_knot_knots,
-    uniform_table,
 )
 from jetode.signal.noise import noise_scale
+from jetode.signal.normal_equations import basis_table, factorise, project, residual, solve, span_matrices, trace
 from jetode.support.arrays import FloatArray
 from jetode.support.errors import InputError
 
@@ -74,7 +72,7 @@ class SmoothingSpline:
                 f"The 'order' parameter must be an int from 0 to {self.degree - 1}, one less than the spline "
                 f"degree. Got {order} instead."
             )
-        table = _table(self.degree, self.spacing, order)
+        table = basis_table(self.degree, self.spacing, order)
         if self.weight == 0.0:
             jets = jets_not_a_knot(self.coefficients, self.knots, self.degree, table[0])
         else:
@@ -121,7 +119,7 @@ def smooth(
     else:
         fit = problem.solve(log(weight / unit)) if rule == "weight" and weight else None
     if fit is None:
-        stencil = _table(degree, 1, 0)[0, 0]
+        stencil = basis_table(degree, 1, 0)[0, 0]
         coefficients = interpolation_coefficients(y, not_a_knot_knots(n, degree), degree, stencil)
         return SmoothingSpline(coefficients, n, dt, degree, 1, rule, 0.0, float(n), 0.0)
     used = exp(fit.log_weight) * unit
@@ -170,22 +168,22 @@ class _Problem:
         """Fit at λ = exp(log_weight) in sample units, kept within the range in which λ makes a difference."""
         log_weight = min(max(log_weight, self.shortest), self.longest)
         spacing = self.spacing(log_weight)
-        values = _table(self.degree, spacing, 0)[:, 0]
+        values = basis_table(self.degree, spacing, 0)[:, 0]
         n = self.y.shape[0]
         if spacing not in self._projections:
-            self._projections[spacing] = _project(self.y, spacing, values)
-        gram, penalty = _elements(n, self.degree, spacing)
+            self._projections[spacing] = project(self.y, spacing, values)
+        gram, penalty = span_matrices(n, self.degree, spacing)
         elements = gram + exp(log_weight) * penalty
-        factor = _factorise(elements, (n - 2) // spacing + 1, self.transient(log_weight, spacing))
-        coefficients = _solve(self._projections[spacing], *factor)
-        gradient, rss = _residual(self.y, coefficients, spacing, values)
+        factor = factorise(elements, (n - 2) // spacing + 1, self.transient(log_weight, spacing))
+        coefficients = solve(self._projections[spacing], *factor)
+        gradient, rss = residual(self.y, coefficients, spacing, values)
         return _Fit(log_weight, spacing, coefficients, gradient, rss, factor)
 
     def dof(self, fit: _Fit) -> float:
         """tr B (BᵀB + λΩ)⁻¹ Bᵀ."""
-        gram, _ = _elements(self.y.shape[0], self.degree, fit.spacing)
+        gram, _ = span_matrices(self.y.shape[0], self.degree, fit.spacing)
         transient = self.transient(fit.log_weight, fit.spacing)
-        return float(_trace(gram, (self.y.shape[0] - 2) // fit.spacing + 1, transient, *fit.factor))
+        return float(trace(gram, (self.y.shape[0] - 2) // fit.spacing + 1, transient, *fit.factor))
 
     def gcv(self, log_weight: float) -> float:
         """log of the generalised cross-validation score N·RSS/(N − dof)²."""
@@ -239,186 +237,8 @@ def _residual_target(problem: _Problem, target: float) -> _Fit | None:
         if close or abs(misfit) < 1e-13 or high - low < 1e-9:
             return fit if x > problem.shortest + 1e-3 else None
         close = abs(misfit) < 1e-6  # one more step, and the quadratic convergence leaves rounding only
-        slope = 2.0 * float(fit.gradient @ _solve(fit.gradient, *fit.factor)) / max(fit.rss, 1e-300)
+        slope = 2.0 * float(fit.gradient @ solve(fit.gradient, *fit.factor)) / max(fit.rss, 1e-300)
         step = -misfit / slope if slope > 0 else -np.copysign(largest, misfit)
         x += float(np.clip(step, -largest, largest))
         if not low < x < high:
             x = (low + high) / 2
-
-
-# -- the banded system -----------------------------------------------------------------------------------
-
-
-@lru_cache(maxsize=256)
-def _table(degree: int, spacing: int, n_derivatives: int) -> FloatArray:
-    table = uniform_table(degree, spacing, n_derivatives)
-    table.setflags(write=False)
-    return table
-
-
-@lru_cache(maxsize=64)
-def _elements(n: int, degree: int, spacing: int) -> tuple[FloatArray, FloatArray]:
-    """BᵀB and Ω of one span (p + 1 square), for every full span [0] and for the last one [1]."""
-    m = (degree + 1) // 2
-    values = _table(degree, spacing, 0)[:, 0]
-    last = (n - 2) // spacing * spacing
-    gram = np.stack([values[:spacing].T @ values[:spacing], values[: n - last].T @ values[: n - last]])
-    # Gauss–Legendre with m nodes is exact for the product of two polynomials of degree m − 1
-    nodes, weights = np.polynomial.legendre.leggauss(m)
-    knots = np.arange(-degree, degree + 2, dtype=float)
-    scratch = np.array([evaluate_spline((nodes + 1) / 2, knots, row, degree, m) for row in np.eye(degree + 1)])
-    penalty = (scratch * weights / 2) @ scratch.T / float(spacing) ** degree
-    return gram, np.stack([penalty, penalty])
-
-
-@njit(cache=True)
-def _project(y: FloatArray, spacing: int, values: FloatArray) -> FloatArray:
-    """Bᵀy."""
-    n = y.shape[0]
-    n_functions = values.shape[1]
-    n_intervals = (n - 2) // spacing + 1
-    out = np.zeros(n_intervals + n_functions - 1)
-    for i in range(n):
-        k = min(i // spacing, n_intervals - 1)
-        r = i - k * spacing
-        for a in range(n_functions):
-            out[k + a] += values[r, a] * y[i]
-    return out
-
-
-@njit(cache=True)
-def _residual(y: FloatArray, coefficients: FloatArray, spacing: int, values: FloatArray) -> tuple[FloatArray, float]:
-    """Bᵀr and rᵀr for the residual r = y − Bc."""
-    n = y.shape[0]
-    n_functions = values.shape[1]
-    n_intervals = (n - 2) // spacing + 1
-    gradient = np.zeros(coefficients.shape[0])
-    rss = 0.0
-    for i in range(n):
-        k = min(i // spacing, n_intervals - 1)
-        r = i - k * spacing
-        residual = y[i]
-        for a in range(n_functions):
-            residual -= values[r, a] * coefficients[k + a]
-        for a in range(n_functions):
-            gradient[k + a] += values[r, a] * residual
-        rss += residual * residual
-    return gradient, rss
-
-
-@njit(cache=True)
-def _matrix_row(elements: FloatArray, n_intervals: int, j: int, out: FloatArray) -> None:
-    """Entries (j, j) … (j, j + p) of the sum of all span matrices."""
-    p = out.shape[0] - 1
-    for d in range(p + 1):
-        total = 0.0
-        for a in range(p + 1 - d):
-            if 0 <= j - a < n_intervals:
-                total += elements[1 if j - a == n_intervals - 1 else 0, a, a + d]
-        out[d] = total
-
-
-@njit(cache=True)
-def _stored(j: int, start: int, stop: int) -> int:
-    """Row of the factor that holds column j: columns start … stop − 1 share one row."""
-    return j if j < start else start if j < stop else j - stop + start + 1
-
-
-@njit(cache=True)
-def _factorise(elements: FloatArray, n_intervals: int, transient: int) -> tuple[FloatArray, int, int]:
-    """LDLᵀ: row j holds D_j and L[j + d, j]; columns ``start`` … ``stop`` − 1 are equal and stored once."""
-    p = elements.shape[1] - 1
-    size = n_intervals + p
-    stop = max(n_intervals - 1 - p, 0)
-    factor = np.empty((size, p + 1))
-    row = np.empty(p + 1)
-    start = size
-    settled = 0
-    used = 0
-    j = 0
-    while j < size:
-        _matrix_row(elements, n_intervals, j, row)
-        for d in range(p + 1):
-            total = row[d]
-            for k in range(1, min(p - d, used) + 1):
-                previous = factor[used - k]
-                total -= previous[d + k] * previous[0] * previous[k]
-            row[d] = total
-        factor[used, 0] = row[0]
-        for d in range(1, p + 1):
-            factor[used, d] = row[d] / row[0]
-        if p < j < stop and start == size:
-            change = abs(factor[used, 0] / factor[used - 1, 0] - 1.0)
-            for d in range(1, p + 1):
-                change = max(change, abs(factor[used, d] - factor[used - 1, d]))
-            settled = settled + 1 if change < 1e-15 * p else 0
-            if (settled > p or j > transient) and j + p < stop:
-                start = used
-                j = stop - 1
-        used += 1
-        j += 1
-    return factor[:used].copy(), start, stop if start < size else size
-
-
-@njit(cache=True)
-def _solve(rhs: FloatArray, factor: FloatArray, start: int, stop: int) -> FloatArray:
-    size = rhs.shape[0]
-    p = factor.shape[1] - 1
-    x = rhs.copy()
-    for i in range(size):
-        total = x[i]
-        if start + p <= i < stop:
-            for k in range(p, 0, -1):
-                total -= factor[start, k] * x[i - k]
-        else:
-            for k in range(min(p, i), 0, -1):
-                total -= factor[_stored(i - k, start, stop), k] * x[i - k]
-        x[i] = total
-    for i in range(size - 1, -1, -1):
-        row = factor[_stored(i, start, stop)]
-        total = x[i] / row[0]
-        for k in range(min(p, size - 1 - i), 0, -1):
-            total -= row[k] * x[i + k]
-        x[i] = total
-    return x
-
-
-@njit(cache=True)
-def _trace(gram: FloatArray, n_intervals: int, transient: int, factor: FloatArray, start: int, stop: int) -> float:
-    """tr(A⁻¹G): the band of A⁻¹ row by row from the last, until it settles where the factor is constant."""
-    p = gram.shape[1] - 1
-    size = n_intervals + p
-    inverse = np.zeros((p + 1, p + 1))  # inverse[k, d] = A⁻¹[j + k, j + k + d]; k = 0 is being computed
-    row = np.empty(p + 1)
-    total = 0.0
-    settled = 0
-    j = size - 1
-    while j >= 0:
-        for k in range(p, 0, -1):
-            for d in range(p + 1):
-                inverse[k, d] = inverse[k - 1, d]
-        lower = factor[_stored(j, start, stop)]
-        reach = min(p, size - 1 - j)
-        for d in range(reach, -1, -1):
-            value = 0.0 if d else 1.0 / lower[0]
-            for k in range(1, reach + 1):
-                near, far = min(k, d), max(k, d)
-                value -= lower[k] * inverse[near, far - near]
-            inverse[0, d] = value
-        for d in range(reach + 1, p + 1):
-            inverse[0, d] = 0.0
-        _matrix_row(gram, n_intervals, j, row)
-        share = row[0] * inverse[0, 0]
-        for d in range(1, reach + 1):
-            share += 2.0 * row[d] * inverse[0, d]
-        total += share
-        if start + p < j < stop - p:
-            change = 0.0
-            for d in range(p + 1):
-                change = max(change, abs(inverse[0, d] - inverse[1, d]))
-            settled = settled + 1 if change < 1e-14 * inverse[0, 0] else 0
-            if settled > p or stop - j > transient:
-                total += share * (j - start - p)
-                j = start + p
-        j -= 1
-    return total

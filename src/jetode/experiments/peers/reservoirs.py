@@ -13,11 +13,11 @@ from math import comb, copysign
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from jetode.experiments.peers.narx import FAR, Past, Rollout, Setting, closed_loop, filled, window_at
 from jetode.support.arrays import FloatArray, IntArray
+from jetode.support.compiled import kernel, leaf
 
 UNITS = 400
 MOST_FEATURES = 400  # of NVAR
@@ -61,7 +61,7 @@ def network(leak: float, radius: float, scale: float, seed: int) -> Network:
     )
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def hyperbolic_tangent(x: float) -> float:
     """tanh(a + b) = (tanh a + tanh b)/(1 + tanh a tanh b), a from a table, |b| ≤ 1/128 by its series, to rounding.
 
@@ -77,7 +77,7 @@ def hyperbolic_tangent(x: float) -> float:
     return copysign((far + near) / (1.0 + far * near), x)
 
 
-@njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
+@leaf(fastmath={"reassoc", "contract"}, forceinline=False)
 def _advance(net: Network, state: FloatArray, x: float, new: FloatArray) -> None:
     """The state after one more input."""
     for i in range(state.size):
@@ -89,7 +89,7 @@ def _advance(net: Network, state: FloatArray, x: float, new: FloatArray) -> None
         new[i] = (1.0 - net.leak) * state[i] + net.leak * hyperbolic_tangent(new[i])
 
 
-@njit(cache=True)
+@kernel()
 def drive(net: Network, inputs: FloatArray) -> FloatArray:
     """States (len(inputs), units) of a network at rest, each after its input."""
     states = np.empty((inputs.size, net.entry.size))
@@ -100,7 +100,7 @@ def drive(net: Network, inputs: FloatArray) -> FloatArray:
     return states
 
 
-@njit(cache=True)
+@kernel()
 def _feed_back(net: Network, readout: Readout, path: FloatArray, known: int, low: float, high: float) -> None:
     """Fill ``path`` after its ``known`` first samples with the network's own output, as long as it is within bounds."""
     state, new = np.zeros(net.entry.size), np.empty(net.entry.size)

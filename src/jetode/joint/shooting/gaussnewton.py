@@ -7,14 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jetode.joint.shooting.kernels import (
-    eliminate_nodes,
-    evaluate_path,
-    linearise,
-    propagate_covariance,
-    propagate_step,
-    sample_states,
-)
+from jetode.joint.shooting.elimination import eliminate_nodes, propagate_covariance, propagate_step
+from jetode.joint.shooting.kernels import evaluate_path, linearise, sample_states
 from jetode.joint.shooting.layout import Layout, Tableau, Terms
 from jetode.support.arrays import FloatArray
 

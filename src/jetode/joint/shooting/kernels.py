@@ -1,9 +1,9 @@
 """Compiled kernels of weak-constraint multiple shooting; :mod:`jetode.joint.shooting.layout` states the problem.
 
-Flow and sensitivities from node to node, the linearised cost, its solution by a backward Riccati recursion with the
-coefficients as an arrow, and the posterior covariance along the path.  Untyped for the type checker: every argument
-is a float64 array, or one of the tuples Program, Layout, Tableau; ``axes`` has one entry per state variable, so that
-the compiler knows the dimension and unrolls the loops over it.
+Flow and sensitivities from node to node, and the linearised cost; :mod:`jetode.joint.shooting.elimination` solves
+it.  Untyped for the type checker: every argument is a float64 array, or one of the tuples Program, Layout, Tableau;
+``axes`` has one entry per state variable, so that the compiler knows the dimension and unrolls the loops over it.
+Kernels allocate nothing: the functions without a decorator are their faces, which bring the scratch space.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from jetode.support.compiled import inlined, kernel, leaf
 
 # Only the order of summation is left to the compiler; NaN and infinity keep their meaning.
-_KERNEL: Any = {"cache": True, "error_model": "numpy", "fastmath": {"reassoc", "contract"}}
-_LEAF: Any = {**_KERNEL, "_nrt": False}  # allocates nothing: arrays need no counting
-CHUNK = 256  # rows whose products are summed at once, by BLAS: few enough for one thread
+KERNEL: Any = {"error_model": "numpy", "fastmath": {"reassoc", "contract"}, "_nrt": False}
+LEAF: Any = {"fastmath": {"reassoc", "contract"}}
+CHUNK = 64  # rows whose products are summed at once
 
 
-@njit(inline="always")
+@inlined
 def _monomials(x, parent, variable, table):
     """Every monomial as its parent times one variable."""
     table[0] = 1.0
@@ -27,7 +28,7 @@ def _monomials(x, parent, variable, table):
         table[k] = table[parent[k]] * x[variable[k]]
 
 
-@njit(inline="always")
+@inlined
 def _rate(coefficients, offsets, slots, table, row):
     """x'_row from the monomials in ``table``."""
     value = 0.0
@@ -36,7 +37,7 @@ def _rate(coefficients, offsets, slots, table, row):
     return value
 
 
-@njit(inline="always")
+@inlined
 def _rhs(axes, x, coefficients, chain, parent, variable, offsets, slots, table, stages, i):
     """Write x' to row ``i`` of ``stages``; the monomials at ``x`` stay in ``table``."""
     d = len(axes)
@@ -45,7 +46,7 @@ def _rhs(axes, x, coefficients, chain, parent, variable, offsets, slots, table, 
         stages[i, c] = x[c + 1] if c < chain else _rate(coefficients, offsets, slots, table, c)
 
 
-@njit(inline="always")
+@inlined
 def _partial(axes, slopes, partials, table, row, e):
     """∂x'_row/∂x_e; ``slopes`` are the coefficients times the powers that come down."""
     offsets, _, _, slots = partials
@@ -55,7 +56,7 @@ def _partial(axes, slopes, partials, table, row, e):
     return value
 
 
-@njit(inline="always")
+@inlined
 def _stage_state(axes, x, h, a, stages, i, trial):
     """x + h Σ_j a_ij k_j."""
     d = len(axes)
@@ -68,7 +69,7 @@ def _stage_state(axes, x, h, a, stages, i, trial):
                 trial[c] += f * stages[j, c]
 
 
-@njit(inline="always")
+@inlined
 def _advance(axes, x, h, b, stages):
     """x + h Σ_i b_i k_i, in place."""
     d = len(axes)
@@ -77,7 +78,7 @@ def _advance(axes, x, h, b, stages):
             x[c] += h * b[i] * stages[i, c]
 
 
-@njit(**_LEAF)
+@leaf(**LEAF, forceinline=False)
 def _step(axes, x, h, coefficients, chain, parent, variable, offsets, slots, a, b, stages, table, trial):
     """One Runge–Kutta step without sensitivities, in place."""
     for i in range(b.shape[0]):
@@ -86,7 +87,7 @@ def _step(axes, x, h, coefficients, chain, parent, variable, offsets, slots, a, 
     _advance(axes, x, h, b, stages)
 
 
-@njit(**_LEAF)
+@leaf(**LEAF, forceinline=False)
 def _sensitivity_step(
     axes, x, big_s, h, coefficients, slopes, chain, parent, variable, offsets, slots, free_slots, free_offsets,
     partials, a, b, stages, tables, forcing, jacobians, responses, products, propagator, trial, out,
@@ -145,7 +146,7 @@ def _sensitivity_step(
                     out[c, d + m] += r0 * f0[m] + r1 * f1[m] + r2 * f2[m] + r3 * f3[m]
 
 
-@njit(inline="always")
+@inlined
 def _slope(x, coefficients, chain, parent, variable, offsets, slots, table):
     """x'_0."""
     if chain > 0:
@@ -154,7 +155,7 @@ def _slope(x, coefficients, chain, parent, variable, offsets, slots, table):
     return _rate(coefficients, offsets, slots, table, 0)
 
 
-@njit(**_LEAF)
+@leaf(**LEAF, forceinline=False)
 def _slope_sensitivity(
     axes, x, big_s, coefficients, slopes, chain, parent, variable, offsets, slots, free_slots, free_offsets,
     partials, table, out,
@@ -177,7 +178,7 @@ def _slope_sensitivity(
     return value
 
 
-@njit(**_LEAF)
+@leaf(**LEAF)
 def _hermite(fraction, h):
     """Cubic Hermite weights of (x_left, x'_left, x_right, x'_right)."""
     f2 = fraction * fraction
@@ -185,28 +186,73 @@ def _hermite(fraction, h):
     return 2 * f3 - 3 * f2 + 1, h * (f3 - 2 * f2 + fraction), 3 * f2 - 2 * f3, h * (f3 - f2)
 
 
-@njit(**_KERNEL)
+@leaf(**LEAF, forceinline=False)
+def _add_product(left, right, count, symmetric, out):
+    """out += leftᵀ right of the first ``count`` rows, only the upper triangle where it is ``symmetric``.
+
+    Eight rows at a time, the last ones filled up with zeros: what is read is used eight times.
+    """
+    n_columns = left.shape[1]
+    for c in range(count, (count + 7) // 8 * 8):
+        for m in range(n_columns):
+            left[c, m] = 0.0
+            right[c, m] = 0.0
+    for c in range(0, count, 8):
+        r0, r1, r2, r3 = right[c], right[c + 1], right[c + 2], right[c + 3]
+        r4, r5, r6, r7 = right[c + 4], right[c + 5], right[c + 6], right[c + 7]
+        for m in range(n_columns):
+            f0, f1, f2, f3 = left[c, m], left[c + 1, m], left[c + 2, m], left[c + 3, m]
+            f4, f5, f6, f7 = left[c + 4, m], left[c + 5, m], left[c + 6, m], left[c + 7, m]
+            row = out[m]
+            for n in range(m if symmetric else 0, n_columns):
+                row[n] += (f0 * r0[n] + f1 * r1[n] + f2 * r2[n] + f3 * r3[n]) + (
+                    f4 * r4[n] + f5 * r5[n] + f6 * r6[n] + f7 * r7[n]
+                )
+
+
 def evaluate_path(states, coefficients, y, weight, program, layout, tableau, predicted, jumps):
     """Fill the predicted samples and the jumps ``X_{k+1} − Φ(X_k)``; returns Σ ω r² (inf if it blew up)."""
+    none = np.empty((0, states.shape[1]))
+    _flow(states, coefficients, program, layout, tableau, predicted, jumps, none, _flow_scratch(program, tableau))
+    with np.errstate(over="ignore", invalid="ignore"):
+        residual = np.where(weight > 0.0, predicted - y, 0.0)
+        cost = float(np.dot(weight, residual * residual))
+    return cost if np.isfinite(cost) else np.inf
+
+
+def sample_states(states, coefficients, program, layout, tableau, out):
+    """The state at every sample, each segment integrated from its node."""
+    every = layout._replace(stride=1)
+    unused = np.empty(out.shape[0]), np.empty_like(states)
+    _flow(states, coefficients, program, every, tableau, *unused, out, _flow_scratch(program, tableau))
+
+
+def _flow_scratch(program, tableau):
+    d, s = len(program.axes), tableau.b.shape[0]
+    return np.empty((s, d)), np.empty(program.parent.shape[0]), np.empty(d), np.empty(d), np.empty(d)
+
+
+@kernel(**KERNEL)
+def _flow(states, coefficients, program, layout, tableau, predicted, jumps, path, scratch):
+    """The samples along each segment, the jump after it and, where ``path`` has rows, the state at every step."""
     axes, chain, parent, variable, offsets, slots, _, _, _ = program
     first, spans, stride, substeps, spacing = layout
     a, b = tableau
-    n_nodes, d = states.shape[0], len(axes)
-    stages = np.empty((b.shape[0], d))
-    table = np.empty(parent.shape[0])
-    trial = np.empty(d)
-    left = np.empty(d)
-    right = np.empty(d)
-    cost = 0.0
-    for k in range(n_nodes):
-        left[:] = states[k]
+    stages, table, trial, left, right = scratch
+    d = len(axes)
+    for k in range(states.shape[0]):
         i = first[k]
         end = first[k] + spans[k]
+        for c in range(d):
+            left[c] = states[k, c]
+            if path.shape[0] > 0:
+                path[i, c] = left[c]
         predicted[i] = left[0]
         while i < end:
             n = min(stride, end - i)
             h = n * spacing
-            right[:] = left
+            for c in range(d):
+                right[c] = left[c]
             before = _slope(left, coefficients, chain, parent, variable, offsets, slots, table) if n > 1 else 0.0
             for _ in range(substeps):
                 _step(axes, right, h / substeps, coefficients, chain, parent, variable, offsets, slots, a, b,
@@ -219,45 +265,15 @@ def evaluate_path(states, coefficients, y, weight, program, layout, tableau, pre
             i += n
             if i < end:
                 predicted[i] = right[0]
-            left[:] = right
+                if path.shape[0] > 0:
+                    for c in range(d):
+                        path[i, c] = right[c]
+            for c in range(d):
+                left[c] = right[c]
         for c in range(d):
             jumps[k, c] = states[k + 1, c] - left[c] if spans[k] > 0 else 0.0
-    for i in range(y.shape[0]):
-        if weight[i] > 0.0:
-            r = predicted[i] - y[i]
-            cost += weight[i] * r * r
-    return cost if np.isfinite(cost) else np.inf
 
 
-@njit(**_KERNEL)
-def sample_states(states, coefficients, program, layout, tableau, out):
-    """The state at every sample, each segment integrated from its node."""
-    axes, chain, parent, variable, offsets, slots, _, _, _ = program
-    first, spans, _, substeps, spacing = layout
-    a, b = tableau
-    n_nodes, d = states.shape[0], len(axes)
-    stages = np.empty((b.shape[0], d))
-    table = np.empty(parent.shape[0])
-    trial = np.empty(d)
-    x = np.empty(d)
-    for k in range(n_nodes):
-        x[:] = states[k]
-        out[first[k]] = x
-        for i in range(first[k] + 1, first[k] + spans[k]):
-            for _ in range(substeps):
-                _step(axes, x, spacing / substeps, coefficients, chain, parent, variable, offsets, slots, a, b,
-                      stages, table, trial)  # fmt: skip
-            out[i] = x
-
-
-@njit(**_KERNEL)
-def _add_product(left, right, out):
-    """out += leftᵀ right, by BLAS."""
-    if out.size > 0:
-        out += left.T @ right
-
-
-@njit(**_KERNEL)
 def linearise(
     states, coefficients, y, weight, program, layout, tableau, n_free,
     transitions, arrows, defects, info, cross, gradient, arrow_info, arrow_gradient,
@@ -267,49 +283,48 @@ def linearise(
     Per node: ``transitions`` A = ∂Φ/∂X, ``arrows`` B = ∂Φ/∂θ, ``defects`` c = Φ − X_{k+1}; from the samples of its
     segment ``info`` H, ``cross`` H_Xθ, ``gradient`` g; and, for the coefficients, ``arrow_info``, ``arrow_gradient``.
     """
+    d, s, columns = len(program.axes), tableau.b.shape[0], len(program.axes) + n_free
+    for array in (info, cross, gradient):
+        array.fill(0.0)
+    jacobians = np.zeros((s, d, d))
+    jacobians[:, np.arange(program.chain), np.arange(program.chain) + 1] = 1.0
+    rows = CHUNK + 8 + int(layout.spans.max())  # [√ω ∂x_0/∂θ, √ω r] of samples not yet summed
+    scratch = (
+        np.empty((s, d)), np.empty((s, program.parent.shape[0])), np.empty((s, n_free)), jacobians,
+        np.empty((s, d, d)), np.empty((s, d, d)), np.empty((d, d)), np.empty(d), np.empty(d),
+        np.empty((d, columns)), np.empty((d, columns)), np.empty((4, columns)), np.empty((rows, n_free + 1)),
+    )  # fmt: skip
+    slopes = coefficients[program.partials.terms] * program.partials.powers
+    normal = np.zeros((n_free + 1, n_free + 1))
+    _linearise(
+        states, coefficients, slopes, y, weight, program, layout, tableau, scratch,
+        transitions, arrows, defects, info, cross, gradient, normal,
+    )  # fmt: skip
+    arrow_info[:] = normal[:-1, :-1] + np.triu(normal[:-1, :-1], 1).T
+    arrow_gradient[:] = normal[:-1, -1]
+
+
+@kernel(**KERNEL)
+def _linearise(
+    states, coefficients, slopes, y, weight, program, layout, tableau, scratch,
+    transitions, arrows, defects, info, cross, gradient, normal,
+):  # fmt: skip
     axes, chain, parent, variable, offsets, slots, free_slots, free_offsets, partials = program
     first, spans, stride, substeps, spacing = layout
     a, b = tableau
-    n_nodes, d = states.shape[0], len(axes)
-    slopes = coefficients[partials[1]] * partials[2]
-    columns = d + n_free
-    s = b.shape[0]
-    stages = np.empty((s, d))
-    tables = np.empty((s, parent.shape[0]))
-    forcing = np.empty((s, n_free))
-    jacobians = np.zeros((s, d, d))
-    for c in range(chain):
-        jacobians[:, c, c + 1] = 1.0
-    responses = np.empty((s, d, d))
-    products = np.empty((s, d, d))
-    propagator = np.empty((d, d))
-    trial = np.empty(d)
-    x = np.empty(d)
-    big_s = np.empty((d, columns))
-    big_next = np.empty((d, columns))
-    big_left = np.empty((2, columns))
-    big_after = np.empty(columns)
-    v = np.empty(columns)
-    most = spans.max() + 1
-    by_coefficient = np.empty((max(CHUNK, most), n_free))  # √ω ∂x_0/∂θ and √ω r of samples not yet summed
-    residuals = np.empty(by_coefficient.shape[0])
+    (stages, tables, forcing, jacobians, responses, products, propagator, trial, x, big_s, big_next, ends,
+     by_coefficient) = scratch  # fmt: skip
+    n_nodes, d, columns = states.shape[0], len(axes), big_s.shape[1]
+    n_free = columns - d
+    v, left_value, left_slope, right_slope = ends[0], ends[1], ends[2], ends[3]
     count = 0
-    arrow_info[:] = 0.0
-    arrow_gradient[:] = 0.0
-    info[:] = 0.0
-    cross[:] = 0.0
-    gradient[:] = 0.0
     for k in range(n_nodes):
-        x[:] = states[k]
-        big_s[:] = 0.0
         for c in range(d):
-            big_s[c, c] = 1.0
+            x[c] = states[k, c]
+            for e in range(columns):
+                big_s[c, e] = 1.0 if c == e else 0.0
         i = first[k]
         end = i + spans[k]
-        if count + most > by_coefficient.shape[0]:
-            _add_product(by_coefficient[:count], by_coefficient[:count], arrow_info)
-            _add_product(by_coefficient[:count], residuals[:count], arrow_gradient)
-            count = 0
         if weight[i] > 0.0:
             info[k, 0, 0] = weight[i]
             gradient[k, 0] = weight[i] * (x[0] - y[i])
@@ -318,10 +333,11 @@ def linearise(
             h = n * spacing
             left, before, after = x[0], 0.0, 0.0
             if n > 1:
-                big_left[0] = big_s[0]
+                for e in range(columns):
+                    left_value[e] = big_s[0, e]
                 before = _slope_sensitivity(
                     axes, x, big_s, coefficients, slopes, chain, parent, variable, offsets, slots, free_slots,
-                    free_offsets, partials, tables[0], big_left[1],
+                    free_offsets, partials, tables[0], left_slope,
                 )  # fmt: skip
             for _ in range(substeps):
                 _sensitivity_step(
@@ -333,22 +349,23 @@ def linearise(
             if n > 1:
                 after = _slope_sensitivity(
                     axes, x, big_s, coefficients, slopes, chain, parent, variable, offsets, slots, free_slots,
-                    free_offsets, partials, tables[0], big_after,
+                    free_offsets, partials, tables[0], right_slope,
                 )  # fmt: skip
             for m in range(1, n + 1):
                 if i + m < end and weight[i + m] > 0.0:
                     root = np.sqrt(weight[i + m])
+                    right_value = big_s[0]
                     if m < n:
                         w0, w1, w2, w3 = _hermite(m / n, h)
                         value = w0 * left + w1 * before + w2 * x[0] + w3 * after
                         for e in range(columns):
                             v[e] = root * (
-                                w0 * big_left[0, e] + w1 * big_left[1, e] + w2 * big_s[0, e] + w3 * big_after[e]
+                                w0 * left_value[e] + w1 * left_slope[e] + w2 * right_value[e] + w3 * right_slope[e]
                             )
                     else:
                         value = x[0]
                         for e in range(columns):
-                            v[e] = root * big_s[0, e]
+                            v[e] = root * right_value[e]
                     r = root * (value - y[i + m])
                     for e in range(d):
                         f = v[e]
@@ -357,9 +374,10 @@ def linearise(
                             info[k, e, g] += f * v[g]
                         for g in range(n_free):
                             cross[k, e, g] += f * v[d + g]
-                    residuals[count] = r
+                    row = by_coefficient[count]
                     for g in range(n_free):
-                        by_coefficient[count, g] = v[d + g]
+                        row[g] = v[d + g]
+                    row[n_free] = r
                     count += 1
             i += n
         for c in range(d):
@@ -368,209 +386,6 @@ def linearise(
                 transitions[k, c, e] = big_s[c, e]
             for e in range(n_free):
                 arrows[k, c, e] = big_s[c, d + e]
-    _add_product(by_coefficient[:count], by_coefficient[:count], arrow_info)
-    _add_product(by_coefficient[:count], residuals[:count], arrow_gradient)
-
-
-@njit(**_LEAF)
-def _invert_small(axes, work, out):
-    """Inverse of a small symmetric positive definite matrix ``work`` by Gauss–Jordan, which overwrites it."""
-    d = len(axes)
-    for c in range(d):
-        for e in range(d):
-            out[c, e] = 1.0 if c == e else 0.0
-    for c in range(d):
-        pivot = work[c, c]
-        if pivot == 0.0:
-            pivot = 1e-300
-        for e in range(d):
-            work[c, e] /= pivot
-            out[c, e] /= pivot
-        for r in range(d):
-            if r != c:
-                f = work[r, c]
-                if f != 0.0:
-                    for e in range(d):
-                        work[r, e] -= f * work[c, e]
-                        out[r, e] -= f * out[c, e]
-
-
-@njit(**_KERNEL)
-def eliminate_nodes(
-    axes, spans, transitions, arrows, defects, info, cross, gradient, arrow_info, arrow_gradient, q2, damping,
-):  # fmt: skip
-    """Backward Riccati recursion: cost-to-go ½ zᵀ[[H, B],[Bᵀ, C]]z + gᵀx + hᵀθ at every node, in place.
-
-    At a node, ``H, B, g`` of all that follows is softened by the jump (W = (1 + q² H)⁻¹), carried through the
-    transition and added to what the node's own samples say.  Returns the coefficients' C, h after the first
-    nodes have been eliminated too, with the smoothers W and the factors of the first node of every record.
-    """
-    n_nodes, d = gradient.shape[0], len(axes)
-    n_free = arrow_info.shape[0]
-    smoothers = np.empty((n_nodes, d, d))
-    c_info = arrow_info.copy()
-    c_grad = arrow_gradient.copy()
-    soft = np.empty((d, d))
-    h1 = np.empty((d, d))
-    b1 = np.empty((d, n_free))
-    g1 = np.empty(d)
-    ha = np.empty((d, d))
-    hb = np.empty((d, n_free))
-    m1 = np.empty(d)
-    left = np.empty((CHUNK, n_free))
-    right = np.empty((CHUNK, n_free))
-    count = 0
-    for k in range(n_nodes - 1, -1, -1):
-        if spans[k] > 0:
-            big_a = transitions[k]
-            big_b = arrows[k]
-            for c in range(d):
-                for e in range(d):
-                    soft[c, e] = q2 * info[k + 1, c, e]
-                soft[c, c] += 1.0
-            w = smoothers[k + 1]
-            _invert_small(axes, soft, w)
-            for c in range(d):
-                acc = 0.0
-                for e in range(d):
-                    acc += w[c, e] * gradient[k + 1, e]
-                g1[c] = acc
-                for m in range(n_free):
-                    acc = 0.0
-                    for e in range(d):
-                        acc += w[c, e] * cross[k + 1, e, m]
-                    b1[c, m] = acc
-                for m in range(d):
-                    acc = 0.0
-                    for e in range(d):
-                        acc += w[c, e] * info[k + 1, e, m]
-                    h1[c, m] = acc
-            for c in range(d):
-                for m in range(c):
-                    mean = 0.5 * (h1[c, m] + h1[m, c])
-                    h1[c, m] = mean
-                    h1[m, c] = mean
-            for c in range(d):
-                acc = g1[c]
-                for e in range(d):
-                    acc += h1[c, e] * defects[k, e]
-                m1[c] = acc
-                for m in range(d):
-                    acc = 0.0
-                    for e in range(d):
-                        acc += h1[c, e] * big_a[e, m]
-                    ha[c, m] = acc
-                for m in range(n_free):
-                    acc = b1[c, m]
-                    for e in range(d):
-                        acc += h1[c, e] * big_b[e, m]
-                    hb[c, m] = acc
-            for m in range(n_free):
-                acc = 0.0
-                for c in range(d):
-                    acc += big_b[c, m] * m1[c] + b1[c, m] * defects[k, c]
-                    acc -= q2 * cross[k + 1, c, m] * g1[c]
-                c_grad[m] += acc
-            for c in range(d):  # C += Bᵀ(H₁B + B₁) + B₁ᵀB − q² H_Xθᵀ B₁
-                for m in range(n_free):
-                    left[count, m], right[count, m] = big_b[c, m], hb[c, m]
-                    left[count + 1, m], right[count + 1, m] = b1[c, m], big_b[c, m]
-                    left[count + 2, m], right[count + 2, m] = -q2 * cross[k + 1, c, m], b1[c, m]
-                count += 3
-            if count + 3 * d > CHUNK:
-                _add_product(left[:count], right[:count], c_info)
-                count = 0
-            for c in range(d):
-                acc = 0.0
-                for e in range(d):
-                    acc += big_a[e, c] * m1[e]
-                gradient[k, c] += acc
-                for m in range(d):
-                    acc = 0.0
-                    for e in range(d):
-                        acc += big_a[e, c] * ha[e, m]
-                    info[k, c, m] += acc
-                for m in range(n_free):
-                    acc = 0.0
-                    for e in range(d):
-                        acc += big_a[e, c] * hb[e, m]
-                    cross[k, c, m] += acc
-        for c in range(d):
-            info[k, c, c] += damping
-    _add_product(left[:count], right[:count], c_info)
-    first_inverse = np.empty((d, d))
-    for k in range(n_nodes):
-        if k == 0 or spans[k - 1] == 0:
-            soft[:] = info[k]
-            _invert_small(axes, soft, first_inverse)
-            smoothers[k] = first_inverse
-            for m in range(n_free):
-                for c in range(d):
-                    t = 0.0
-                    for e in range(d):
-                        t += first_inverse[c, e] * cross[k, e, m]
-                    c_grad[m] -= t * gradient[k, c]
-                    for n in range(n_free):
-                        c_info[m, n] -= t * cross[k, c, n]
-    return c_info, c_grad, smoothers
-
-
-@njit(**_KERNEL)
-def propagate_step(spans, transitions, arrows, defects, info, cross, gradient, smoothers, q2, theta_step, steps):
-    """Forward sweep: the states' steps that go with the coefficients' step ``theta_step``."""
-    n_nodes, d = gradient.shape
-    n_free = theta_step.shape[0]
-    m1 = np.empty(d)
-    t = np.empty(d)
-    for k in range(n_nodes):
-        begins = k == 0 or spans[k - 1] == 0
-        for c in range(d):
-            if begins:
-                m1[c] = 0.0
-            else:
-                acc = defects[k - 1, c]
-                for e in range(d):
-                    acc += transitions[k - 1, c, e] * steps[k - 1, e]
-                for m in range(n_free):
-                    acc += arrows[k - 1, c, m] * theta_step[m]
-                m1[c] = acc
-        for c in range(d):
-            acc = gradient[k, c]
-            for m in range(n_free):
-                acc += cross[k, c, m] * theta_step[m]
-            if not begins:
-                for e in range(d):
-                    acc += info[k, c, e] * m1[e]
-            t[c] = acc
-        factor = 1.0 if begins else q2
-        for c in range(d):
-            acc = 0.0
-            for e in range(d):
-                acc += smoothers[k, c, e] * t[e]
-            steps[k, c] = m1[c] - factor * acc
-
-
-@njit(**_KERNEL)
-def propagate_covariance(spans, transitions, arrows, cross, smoothers, q2, theta_covariance):
-    """Posterior covariance of every node's state, and of state with coefficients (θ uncertain as given).
-
-    Along the chain ``x_{k+1} = W (A x_k + B θ) − q² W H_Xθ θ + ε``, ``ε ~ N(0, q² W)``: exact for the linearised
-    problem, smoothed over the whole record; at the last node it is the filter's covariance.
-    """
-    n_nodes, d = smoothers.shape[:2]
-    n_free = theta_covariance.shape[0]
-    covariances = np.empty((n_nodes, d, d))
-    mixed = np.zeros((n_nodes, d, n_free))
-    for k in range(n_nodes):
-        w = smoothers[k]
-        if k == 0 or spans[k - 1] == 0:
-            load = -w @ cross[k]
-            covariances[k] = w + load @ theta_covariance @ load.T
-            mixed[k] = load @ theta_covariance
-        else:
-            f = w @ transitions[k - 1]
-            load = w @ arrows[k - 1] - q2 * (w @ cross[k])
-            both = f @ mixed[k - 1] @ load.T
-            covariances[k] = f @ covariances[k - 1] @ f.T + both + both.T + load @ theta_covariance @ load.T + q2 * w
-            mixed[k] = f @ mixed[k - 1] + load @ theta_covariance
-    return covariances, mixed
+        if count >= CHUNK or k == n_nodes - 1:
+            _add_product(by_coefficient, by_coefficient, count, True, normal)
+            count = 0

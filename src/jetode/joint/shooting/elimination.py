@@ -1,0 +1,234 @@
+"""Solution of the linearised shooting problem: a backward Riccati recursion over the nodes with the coefficients as an
+arrow, the forward sweep, and the posterior covariance along the path.
+
+Untyped for the type checker, like :mod:`jetode.joint.shooting.kernels`; functions without a decorator bring the
+kernels' scratch space.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jetode.joint.shooting.kernels import CHUNK, KERNEL, LEAF, _add_product
+from jetode.support.compiled import kernel, leaf
+
+
+@leaf(**LEAF, forceinline=False)
+def _invert_small(axes, work, out):
+    """Inverse of a small symmetric positive definite matrix ``work`` by Gauss–Jordan, which overwrites it."""
+    d = len(axes)
+    for c in range(d):
+        for e in range(d):
+            out[c, e] = 1.0 if c == e else 0.0
+    for c in range(d):
+        pivot = work[c, c]
+        if pivot == 0.0:
+            pivot = 1e-300
+        for e in range(d):
+            work[c, e] /= pivot
+            out[c, e] /= pivot
+        for r in range(d):
+            if r != c:
+                f = work[r, c]
+                if f != 0.0:
+                    for e in range(d):
+                        work[r, e] -= f * work[c, e]
+                        out[r, e] -= f * out[c, e]
+
+
+def eliminate_nodes(
+    axes, spans, transitions, arrows, defects, info, cross, gradient, arrow_info, arrow_gradient, q2, damping,
+):  # fmt: skip
+    """Backward Riccati recursion: cost-to-go ½ zᵀ[[H, B],[Bᵀ, C]]z + gᵀx + hᵀθ at every node, in place.
+
+    At a node, ``H, B, g`` of all that follows is softened by the jump (W = (1 + q² H)⁻¹), carried through the
+    transition and added to what the node's own samples say.  Returns the coefficients' C, h after the first
+    nodes have been eliminated too, with the smoothers W and the factors of the first node of every record.
+    """
+    (n_nodes, d), n_free = gradient.shape, arrow_info.shape[0]
+    c_info, c_grad, smoothers = arrow_info.copy(), arrow_gradient.copy(), np.empty((n_nodes, d, d))
+    scratch = (
+        np.empty((d, d)), np.empty((d, d)), np.empty((d, d)), np.empty((d, n_free)), np.empty((d, n_free)),
+        np.empty(d), np.empty(d), np.empty((CHUNK + 3 * d + 8, n_free)), np.empty((CHUNK + 3 * d + 8, n_free)),
+    )  # fmt: skip
+    _eliminate(
+        axes,
+        spans,
+        transitions,
+        arrows,
+        defects,
+        info,
+        cross,
+        gradient,
+        q2,
+        damping,
+        c_info,
+        c_grad,
+        smoothers,
+        scratch,
+    )
+    return c_info, c_grad, smoothers
+
+
+@kernel(**KERNEL)
+def _eliminate(
+    axes, spans, transitions, arrows, defects, info, cross, gradient, q2, damping, c_info, c_grad, smoothers, scratch
+):
+    n_nodes, d, n_free = gradient.shape[0], len(axes), c_grad.shape[0]
+    soft, h1, ha, b1, hb, g1, m1, left, right = scratch
+    count = 0
+    for k in range(n_nodes - 1, -1, -1):
+        if spans[k] > 0:
+            big_a = transitions[k]
+            big_b = arrows[k]
+            for c in range(d):
+                for e in range(d):
+                    soft[c, e] = q2 * info[k + 1, c, e]
+                soft[c, c] += 1.0
+            w = smoothers[k + 1]
+            _invert_small(axes, soft, w)
+            for c in range(d):
+                acc = 0.0
+                for e in range(d):
+                    acc += w[c, e] * gradient[k + 1, e]
+                g1[c] = acc
+                for m in range(n_free):
+                    acc = 0.0
+                    for e in range(d):
+                        acc += w[c, e] * cross[k + 1, e, m]
+                    b1[c, m] = acc
+                for m in range(d):
+                    acc = 0.0
+                    for e in range(d):
+                        acc += w[c, e] * info[k + 1, e, m]
+                    h1[c, m] = acc
+            for c in range(d):
+                for m in range(c):
+                    mean = 0.5 * (h1[c, m] + h1[m, c])
+                    h1[c, m] = mean
+                    h1[m, c] = mean
+            for c in range(d):
+                acc = g1[c]
+                for e in range(d):
+                    acc += h1[c, e] * defects[k, e]
+                m1[c] = acc
+                for m in range(d):
+                    acc = 0.0
+                    for e in range(d):
+                        acc += h1[c, e] * big_a[e, m]
+                    ha[c, m] = acc
+                for m in range(n_free):
+                    acc = b1[c, m]
+                    for e in range(d):
+                        acc += h1[c, e] * big_b[e, m]
+                    hb[c, m] = acc
+            for m in range(n_free):
+                acc = 0.0
+                for c in range(d):
+                    acc += big_b[c, m] * m1[c] + b1[c, m] * defects[k, c]
+                    acc -= q2 * cross[k + 1, c, m] * g1[c]
+                c_grad[m] += acc
+            for c in range(d):  # C += Bᵀ(H₁B + B₁) + B₁ᵀB − q² H_Xθᵀ B₁
+                for m in range(n_free):
+                    left[count, m], right[count, m] = big_b[c, m], hb[c, m]
+                    left[count + 1, m], right[count + 1, m] = b1[c, m], big_b[c, m]
+                    left[count + 2, m], right[count + 2, m] = -q2 * cross[k + 1, c, m], b1[c, m]
+                count += 3
+            for c in range(d):
+                acc = 0.0
+                for e in range(d):
+                    acc += big_a[e, c] * m1[e]
+                gradient[k, c] += acc
+                for m in range(d):
+                    acc = 0.0
+                    for e in range(d):
+                        acc += big_a[e, c] * ha[e, m]
+                    info[k, c, m] += acc
+                for m in range(n_free):
+                    acc = 0.0
+                    for e in range(d):
+                        acc += big_a[e, c] * hb[e, m]
+                    cross[k, c, m] += acc
+        for c in range(d):
+            info[k, c, c] += damping
+        if count >= CHUNK or k == 0:
+            _add_product(left, right, count, False, c_info)
+            count = 0
+    for k in range(n_nodes):
+        if k == 0 or spans[k - 1] == 0:
+            for c in range(d):
+                for e in range(d):
+                    soft[c, e] = info[k, c, e]
+            inverse = smoothers[k]
+            _invert_small(axes, soft, inverse)
+            for m in range(n_free):
+                for c in range(d):
+                    t = 0.0
+                    for e in range(d):
+                        t += inverse[c, e] * cross[k, e, m]
+                    c_grad[m] -= t * gradient[k, c]
+                    for n in range(n_free):
+                        c_info[m, n] -= t * cross[k, c, n]
+
+
+def propagate_step(spans, transitions, arrows, defects, info, cross, gradient, smoothers, q2, theta_step, steps):
+    """Forward sweep: the states' steps that go with the coefficients' step ``theta_step``."""
+    n_nodes, d = gradient.shape
+    shifts = defects + (arrows.reshape(n_nodes * d, -1) @ theta_step).reshape(n_nodes, d)
+    slopes = gradient + (cross.reshape(n_nodes * d, -1) @ theta_step).reshape(n_nodes, d)
+    _propagate(spans, transitions, shifts, info, slopes, smoothers, q2, steps, np.empty(d))
+
+
+@kernel(**KERNEL)
+def _propagate(spans, transitions, shifts, info, gradient, smoothers, q2, steps, t):
+    """One node after the other; ``shifts`` and ``gradient`` contain the coefficients' step."""
+    n_nodes, d = gradient.shape
+    for k in range(n_nodes):
+        begins = k == 0 or spans[k - 1] == 0
+        for c in range(d):
+            acc = 0.0
+            if not begins:
+                acc = shifts[k - 1, c]
+                for e in range(d):
+                    acc += transitions[k - 1, c, e] * steps[k - 1, e]
+            steps[k, c] = acc
+        for c in range(d):
+            acc = gradient[k, c]
+            if not begins:
+                for e in range(d):
+                    acc += info[k, c, e] * steps[k, e]
+            t[c] = acc
+        factor = 1.0 if begins else q2
+        for c in range(d):
+            acc = 0.0
+            for e in range(d):
+                acc += smoothers[k, c, e] * t[e]
+            steps[k, c] -= factor * acc
+
+
+def propagate_covariance(spans, transitions, arrows, cross, smoothers, q2, theta_covariance):
+    """Posterior covariance of every node's state, and of state with coefficients (θ uncertain as given).
+
+    Along the chain ``x_{k+1} = W (A x_k + B θ) − q² W H_Xθ θ + ε``, ``ε ~ N(0, q² W)``: exact for the linearised
+    problem, smoothed over the whole record; at the last node it is the filter's covariance.
+    """
+    n_nodes, d = smoothers.shape[:2]
+    n_free = theta_covariance.shape[0]
+    covariances = np.empty((n_nodes, d, d))
+    mixed = np.zeros((n_nodes, d, n_free))
+    flows = smoothers[1:] @ transitions[:-1]
+    loads = -q2 * (smoothers @ cross)
+    loads[1:] += smoothers[1:] @ arrows[:-1]
+    begins = np.concatenate([[True], spans[:-1] == 0])
+    loads[begins] = -smoothers[begins] @ cross[begins]
+    directly = loads @ theta_covariance
+    own = np.where(begins, 1.0, q2)[:, None, None] * smoothers + directly @ loads.transpose(0, 2, 1)
+    for k in range(n_nodes):
+        covariances[k], mixed[k] = own[k], directly[k]
+        if not begins[k]:
+            f = flows[k - 1]
+            carried = f @ mixed[k - 1]
+            both = carried @ loads[k].T
+            covariances[k] += f @ covariances[k - 1] @ f.T + both + both.T
+            mixed[k] += carried
+    return covariances, mixed
