@@ -10,9 +10,9 @@ import jetode
 from jetode.catalogue.systems import systems
 from jetode.equations.field import Field
 from jetode.equations.regular import RegularClosure
-from jetode.joint.forms import Form
+from jetode.joint.candidates import states_for
+from jetode.joint.forms.base import Form
 from jetode.joint.problem import prepare
-from jetode.joint.search import states_for
 from jetode.joint.shooting.annealing import Schedule, anneal
 
 LORENZ = RegularClosure(
@@ -95,7 +95,7 @@ def fitted_sprott_jerk(seed, terms):
     regular = RegularClosure({}, {(0, 0): 1.0}, {e: SPROTT_JERK[e] for e in terms}, 3).in_units(
         1 / prepared.amplitude, 1 / prepared.time
     )
-    form = Form(3, (0, 0), (), (), tuple(terms))
+    form = Form(3, (("a", ()), ("D", ((0, 0),)), ("P", tuple(terms))))
     start = states_for(prepared, regular, data)
     fit = anneal(data, form.terms(regular), start, Schedule((0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4), 12))
     return data, form, fit

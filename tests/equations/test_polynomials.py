@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jetode.equations import polynomials as poly
+from jetode.equations import writers
 
 NAMES = ("u0", "u1", "w")
 EXPONENTS = st.tuples(*(st.integers(0, 3) for _ in NAMES))
@@ -68,6 +69,24 @@ def test_a_change_of_units_is_a_substitution():
 
 def test_polynomials_are_written_as_in_a_textbook():
     p = {(0, 0, 0): 720.0, (0, 0, 1): -8 / 3, (1, 1, 0): -1.0, (2, 0, 0): -10.0, (0, 3, 0): 0.0}
-    assert poly.text(p, NAMES, 4) == "720 - 2.667 w - 10 u0² - u0 u1"
-    assert poly.latex({(2, 0, 0): -1e-9}, ("u_0", "u_1", "w")) == r"-1 \times 10^{-9}\,u_0^{2}"
-    assert poly.text({}, NAMES) == "0"
+    assert writers.text(p, NAMES, 4) == "720 - 2.667 w - 10 u0² - u0 u1"
+    assert writers.latex({(2, 0, 0): -1e-9}, ("u_0", "u_1", "w")) == r"-1 \times 10^{-9}\,u_0^{2}"
+    assert writers.text({}, NAMES) == "0"
+
+
+def test_every_notation_of_one_polynomial_has_its_value():
+    p = {(0, 0, 0): -2.5, (2, 0, 1): 1.0, (0, 1, 0): -1.0, (1, 0, 0): 1e-12}
+    x = dict(zip(NAMES, (1.5, -2.0, 0.5), strict=True))
+    expected = float(poly.evaluate(p, np.array(list(x.values()))))
+    assert eval(writers.CODE.polynomial(p, NAMES), dict(x)) == pytest.approx(expected, rel=1e-15)
+    assert writers.CODE.polynomial({}, NAMES) == "0.0"
+    tree = writers.ContentMathML().polynomial({(2, 0, 0): -1e-9, (0, 0, 0): 1.0}, NAMES)
+    assert tree == ('<apply><plus/><cn>1.0</cn><apply><times/><cn type="e-notation">-1<sep/>-9</cn>'
+                    "<ci>u0</ci><ci>u0</ci></apply></apply>")  # fmt: skip
+
+
+def test_coupled_rows_put_sums_in_brackets():
+    row = writers.text_writer(4).coupled({(0, 1): -11.0}, {(1, 0): 1.0, (0, 0): -2.0}, ("u0", "u1"), "w")
+    assert row == "-11 u1 + (-2 + u0) w"
+    assert writers.text_writer(4).coupled({(0, 1): 1.0}, {(1, 0): -3.0}, ("u0", "u1"), "w") == "u1 - 3 u0 w"
+    assert writers.text_writer(4).coupled({}, {(0, 0): 1.0}, ("u0", "u1"), "w") == "w"

@@ -18,10 +18,12 @@ from jetode.equations.closure import relative_l2
 from jetode.equations.equilibria import equilibria
 from jetode.equations.polynomials import to_sympy
 from jetode.equations.regular import RegularClosure
-from jetode.joint.forms import chain, named, regular_of
+from jetode.joint.forms.chain import chain
+from jetode.joint.forms.registry import ladder
+from jetode.joint.parts import equation_of, named
 from jetode.joint.path import Identified, fit_state, identified_from
 from jetode.joint.problem import prepare
-from jetode.joint.search import FREE, climb, rungs
+from jetode.joint.search import climb
 from jetode.joint.shooting.annealing import rescale_hidden
 from jetode.joint.shooting.gaussnewton import Fit
 from jetode.records.series import Series
@@ -111,7 +113,7 @@ def test_jets_are_derivatives_along_the_flow(regular):
 def test_the_canonical_form_does_not_see_the_gauge(regular, alpha, shift, slope, beta):
     canonical = regular.canonical()
     moved = regular.with_hidden_scaled(beta).with_hidden_shifted({(1, 0): 0.7, (0, 1): -0.4})
-    moved = moved.with_second_changed(alpha, {(0,): shift, (1,): slope})
+    moved = moved.changed(1, alpha, {(0,): shift, (1,): slope})
     assert max(relative_l2(moved.rational(), regular.rational())) < 1e-7
     same(moved.canonical(), canonical, 1e-7)
     assert canonical.c[max(canonical.c)] == 1.0 and all(e < max(canonical.c) for e in canonical.f0)
@@ -120,7 +122,7 @@ def test_the_canonical_form_does_not_see_the_gauge(regular, alpha, shift, slope,
 @CHAINS
 def test_states_go_to_the_canonical_form_with_the_equations(regular):
     moved = regular.with_hidden_scaled(-2.0).with_hidden_shifted({(1, 0): 0.7, (0, 1): -0.4})
-    moved = moved.with_second_changed(0.5, {(0,): 0.3, (1,): -0.2})
+    moved = moved.changed(1, 0.5, {(0,): 0.3, (1,): -0.2})
     for x in states_of(regular, 5):
         jacobian = moved.canonical_jacobian(x)
         steps = 1e-6 * np.eye(3)
@@ -200,14 +202,14 @@ def test_equilibria_of_rossler():
 def test_terms_of_the_field_stand_for_the_chain():
     form = chain(2, 1)
     terms = form.terms(ROSSLER_Z)
-    assert terms.chain == 0 and not terms.free[named(terms).index(("c", (1,)))]
+    assert terms.shifts == 0 and not terms.free[named(terms).index(("c", (1,)))]
     assert form.protected(terms).tolist() == [term == ("c", (0,)) for term in named(terms)]
-    same(regular_of(terms), ROSSLER_Z, 1e-16)
+    same(equation_of(terms), ROSSLER_Z, 1e-16)
     states = np.random.default_rng(0).standard_normal((30, 3)) * [1.0, 7.0, 0.2]
     fit = rescale_hidden(Fit(terms, states, 1.0, 0.0, 0.0, 0, True))
     np.testing.assert_allclose(fit.states[:, 1:].std(axis=0), 1.0)
-    assert max(relative_l2(regular_of(fit.terms).rational(), ROSSLER_Z.rational())) < 1e-12
-    jets = regular_of(fit.terms).jets(fit.states)
+    assert max(relative_l2(equation_of(fit.terms).rational(), ROSSLER_Z.rational())) < 1e-12
+    jets = equation_of(fit.terms).jets(fit.states)
     np.testing.assert_allclose(jets, ROSSLER_Z.jets(states), rtol=1e-9, atol=1e-9)
 
 
@@ -232,8 +234,8 @@ def test_the_path_of_a_known_chain():
 @pytest.mark.parametrize(("amplitude", "time"), [(1.0, 1.0), (1e-3, 1e4)])
 def test_the_rung_of_chains_finds_rossler_z_under_noise(amplitude, time):
     prepared = prepare([record_of_z(0.05, amplitude, time)], 3, None)
-    at = [name for name, _, _ in rungs(prepared, 3)].index("chain")
-    found = climb(prepared, 3, lambda: False, lambda _: None, FREE, at, at + 1)
+    rungs = [rung for rung in ladder(3) if rung.name == "chain"]
+    found = climb(prepared, 3, rungs, lambda: False, lambda _: None)
     assert found.satisfies()
     terms = found.candidates[0].fit.terms
     regular = Identified(terms, prepared.amplitude, prepared.time, 0.05, np.zeros((0, 0))).regular
@@ -282,7 +284,7 @@ def test_a_model_from_given_equations_knows_its_shape():
     prepared = prepare([record_of_z(0.05)], 3, None)
     model = identified_from(ROSSLER_Z, prepared, prepared.sigma)
     back = Identified.from_json(json.loads(json.dumps(model.to_json())))
-    assert back.terms.chain == model.terms.chain == 0
+    assert back.terms.shifts == model.terms.shifts == 0
     same(back.regular, ROSSLER_Z, 1e-9)
 
 

@@ -9,20 +9,13 @@ from jetode.catalogue.systems import systems
 from jetode.equations.polynomials import Library, evaluate
 from jetode.equations.regular import RegularClosure
 from jetode.experiments.panel.channels import select
-from jetode.joint.forms import (
-    RIDGE,
-    Jets,
-    affine_pole,
-    collapse_curve,
-    curved_pole,
-    hidden_library,
-    is_denominator,
-    pole_free,
-    regress_increments,
-    regular_of,
-    smooth_hidden,
-    start_form,
-)
+from jetode.joint.forms.affine_pole import affine_pole
+from jetode.joint.forms.base import PRIOR, hidden_library
+from jetode.joint.forms.curved_pole import curved_pole
+from jetode.joint.forms.pole_free import pole_free
+from jetode.joint.forms.starts import collapse_curve, regress_increments, smooth_hidden
+from jetode.joint.jets import Jets
+from jetode.joint.parts import equation_of, is_factor
 from jetode.joint.problem import prepare
 from truths import LORENZ, ROSSLER
 
@@ -58,9 +51,9 @@ def test_hidden_coordinate_passes_through_the_pole(case):
 
 def test_start_is_near_the_truth(case):
     prepared, truth = case
-    start = start_form(prepared.jets, U0, truth.D)
+    start = U0.start(prepared.jets, truth.D)
     assert np.std(start.states[:, -1]) == pytest.approx(1.0)
-    found = regular_of(start.terms).canonical()
+    found = equation_of(start.terms).canonical()
     assert evaluate(found.D, np.array([0.3, 0.1])) == pytest.approx(evaluate(truth.D, np.array([0.3, 0.1])), rel=1e-9)
     scale = max(map(abs, truth.P.values()))
     wrong = [found.P.get(e, 0.0) - truth.P.get(e, 0.0) for e in {*found.P, *truth.P}]
@@ -80,10 +73,10 @@ def test_increments_give_exact_coefficients_on_an_exact_path():
 def test_terms_and_back():
     regular = RegularClosure({(0, 0): 1.0, (0, 1): 2.0}, {(1, 0): 3.0, (0, 0): -0.5}, {(1, 0, 1): 4.0}, 3)
     terms = U0.terms(regular, pole_hold=100.0)
-    back = regular_of(terms)
+    back = equation_of(terms)
     assert back.D == regular.D and {e: c for e, c in back.a.items() if c} == regular.a
     assert {e: c for e, c in back.P.items() if c} == regular.P
-    denominator = is_denominator(terms)
+    denominator = is_factor(terms)
     assert [terms.exponents[i][:-1] for i in np.flatnonzero(denominator)] == [(1, 0), (0, 0)]
     assert not terms.free[denominator][0] and terms.free[denominator][1]  # the lead fixes the scale of w
     assert terms.mean[denominator][1] == -0.5 and terms.precision[denominator][1] == pytest.approx(100.0 / 9.0)
@@ -98,18 +91,18 @@ def test_the_prior_does_not_mind_a_far_origin(origin):
     for form in (U0, replace(U0, reach=origin)):
         terms = form.terms(square)
         costs.append(float(np.sum((terms.precision * terms.coefficients**2)[terms.free])))
-    assert costs[1] == pytest.approx(6 * RIDGE, rel=1e-9) and costs[0] > origin**4 * RIDGE  # 1 + 4 + 1
+    assert costs[1] == pytest.approx(6 * PRIOR.ridge, rel=1e-9) and costs[0] > origin**4 * PRIOR.ridge  # 1 + 4 + 1
 
 
 def test_libraries():
     assert all(e[-1] <= 1 and sum(e) <= 3 for e in hidden_library(3, 3))
     assert len(hidden_library(3, 2)) == 9
     tilted = affine_pole(3, 1, (0,), 3, 2)
-    assert tilted.lead == (0, 1) and tilted.denominator == ((1, 0), (0, 0))
-    assert all(e[1] == 0 for e in tilted.a)
+    assert tilted["D"] == ((0, 1), (1, 0), (0, 0))
+    assert all(e[1] == 0 for e in tilted["a"])
     for order in (2, 4):
         form = affine_pole(order, 0, (), 2, 2)
-        assert all(len(e) == order for e in form.big_p) and all(e[0] == 0 for e in form.a)
+        assert all(len(e) == order for e in form["P"]) and all(e[0] == 0 for e in form["a"])
 
 
 def test_head_of_several_records():
@@ -127,5 +120,5 @@ def test_a_curved_form_holds_reduced_closures():
     reduced = true.with_hidden_shifted({(2, 0): 0.5, (0, 0): 1.0})
     form = curved_pole(5, 3, 3)
     assert (5, 0) in reduced.a and (4, 0, 0) in reduced.P
-    assert set(reduced.a) <= set(form.a) and set(reduced.P) <= set(form.big_p)
-    assert set(reduced.D) <= {form.lead, *form.denominator}
+    assert set(reduced.a) <= set(form["a"]) and set(reduced.P) <= set(form["P"])
+    assert set(reduced.D) <= set(form["D"])

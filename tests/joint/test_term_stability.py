@@ -1,12 +1,11 @@
 """Stability of terms: the stretches add up to the record, and what the record cannot settle is not called settled."""
 
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from jetode.joint.forms import regular_of
+from jetode.joint.parts import equation_of
 from jetode.joint.term_selection import expand, quadratic_model
 from jetode.joint.term_stability import contributions, stretch, term_stability
 from truths import SPROTT_JERK, fitted_sprott_jerk
@@ -35,7 +34,7 @@ def test_stretches_cover_every_sample_once(problem):
 def test_stretches_add_up_to_the_quadratic_model(problem, count):
     """Information and gradient are those of the whole record, however it is cut."""
     data, form, fit = problem
-    full = replace(form, big_p=LARGER).terms(regular_of(fit.terms))
+    full = form.with_parts(P=LARGER).terms(equation_of(fit.terms))
     whole = quadratic_model(data, full, fit)
     information, gradients = contributions(data, full, fit, count)
     prior = np.diag(full.precision[full.free])
@@ -52,7 +51,7 @@ def test_gradients_scatter_like_the_information():
     traces = []
     for seed in range(3):
         data, form, fit = fitted_sprott_jerk(seed, tuple(SPROTT_JERK))
-        full = replace(form, big_p=LARGER).terms(regular_of(fit.terms))
+        full = form.with_parts(P=LARGER).terms(equation_of(fit.terms))
         information, gradients = contributions(data, full, fit, 60)
         traces.append(np.trace(np.linalg.solve(information, gradients.T @ gradients)) / len(information))
     assert 0.4 < np.mean(traces) < 1.2
@@ -60,19 +59,19 @@ def test_gradients_scatter_like_the_information():
 
 def test_true_terms_are_kept_and_others_are_not(problem):
     data, form, fit = problem
-    found = term_stability(data, replace(form, big_p=LARGER), fit, PRICE)
+    found = term_stability(data, form.with_parts(P=LARGER), fit, PRICE)
     assert {t.powers for t in found} == set(LARGER)
     for term in found:
         assert term.chosen == (term.powers in SPROTT_JERK)
         assert term.share > 0.95 if term.chosen else term.share < 0.35
-    assert found == term_stability(data, replace(form, big_p=LARGER), fit, PRICE)
+    assert found == term_stability(data, form.with_parts(P=LARGER), fit, PRICE)
 
 
 def test_a_term_at_its_price_is_a_toss_up(problem):
     """With the price at what the weakest term is worth, about half of the resamples drop it."""
     data, form, fit = problem
-    full = form.terms(regular_of(fit.terms))
+    full = form.terms(equation_of(fit.terms))
     model = quadratic_model(data, full, fit)
     worth, weakest = model.ranked_removals(np.ones(3, bool), np.zeros(3, bool))[0]
     found = {t.powers: t.share for t in term_stability(data, form, fit, worth)}
-    assert 0.1 < found[form.big_p[weakest]] < 0.9
+    assert 0.1 < found[form["P"][weakest]] < 0.9

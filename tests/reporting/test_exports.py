@@ -23,7 +23,9 @@ from jetode.reconstruction.model import Model
 from jetode.reconstruction.record_info import RecordInfo, SplineInfo
 from jetode.reconstruction.verdict import Verdict
 from jetode.records.series import Series
-from jetode.reporting.exports import FORMATS, equations, export
+from jetode.reporting import exports
+from jetode.reporting.exports import FORMATS, export
+from jetode.reporting.motion import equations
 from jetode.support.errors import InputError
 
 LORENZ = RegularClosure(
@@ -135,3 +137,19 @@ def test_other_formats_are_refused():
     assert set(FORMATS) == {"python", "c", "julia", "ode", "sbml"}
     with pytest.raises(InputError, match="fortran"):
         export(model_of(LORENZ), "fortran")
+
+
+def test_a_new_format_is_one_file(tmp_path, monkeypatch):
+    """A module in the package's folders is a format, by its name; nothing else has to know."""
+    source = (
+        "from jetode.equations.writers import Infix\n"
+        "FORTRAN = Infix(lambda v: f'{v:.17e}'.replace('e', 'd'), lambda n, k: f'{n}**{k}',\n"
+        "                lambda a, b: f'({a})/({b})', '*', '0d0')\n"
+        "def write(motion):\n"
+        "    return '\\n'.join(f'd{n} = {r}' for n, r in zip(motion.names, motion.written(FORTRAN)))\n"
+    )
+    (tmp_path / "toy_fortran.py").write_text(source)
+    monkeypatch.setattr(exports, "__path__", [*exports.__path__, str(tmp_path)])
+    assert "toy_fortran" in FORMATS
+    lines = export(model_of(LORENZ), "toy_fortran").splitlines()
+    assert lines[0] == "du0 = u1" and "- 1.00000000000000000d+01*u0**2" in lines[2]

@@ -67,4 +67,4 @@ def test_mathml_of_both_forms():
     rows = [ET.fromstring(row) for row in equations(regular)]
     assert ["".join(row.itertext()) for row in rows] == ["u˙0=u1", "u˙1=−11u1+u0w", "w˙=1×10−7−2.5w"]
     fraction = ET.fromstring(equations(regular.rational())[-1])
-    assert fraction.find(".//mfrac") is not None
+    assert fraction.find(".//{*}mfrac") is not None

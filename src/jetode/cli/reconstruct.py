@@ -27,6 +27,7 @@ from jetode.cli.terminal import one_json, summary, working
 from jetode.records.reading import read, read_with
 from jetode.records.series import Series
 from jetode.records.table import Reading
+from jetode.reporting.exports import FORMATS
 from jetode.support.errors import InputError
 from jetode.support.files import make_directory, write_text
 
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from jetode.reconstruction.model import Model
 
 DEMO_RECORD = "lorenz_x_15.csv"
-FORMATS = ("python", "c", "julia", "ode", "sbml")
 WRITTEN = ("model.json", "forecast.csv", "report.html")
 OSCILLATIONS = 20
 
@@ -102,7 +102,7 @@ def demo(out: Path, as_json: bool, quiet: bool) -> int:
 
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
-@click.option("--format", "format_", type=click.Choice(FORMATS), default="python", show_default=True)
+@click.option("--format", "format_", type=click.Choice(tuple(FORMATS)), default="python", show_default=True)
 @click.option("--out", type=click.Path(path_type=Path), help="File to write (default: standard output).")
 def export(model: Path, format_: str, out: Path | None) -> int:
     """Write the equations of a saved MODEL as code that needs no jetode.

@@ -14,6 +14,7 @@ import numpy as np
 
 from jetode.equations import polynomials
 from jetode.equations.polynomials import Polynomial, graded_order
+from jetode.equations.writers import Infix, latex_name, latex_writer, text_writer
 from jetode.support.arrays import FloatArray, IntArray
 from jetode.support.errors import InputError
 
@@ -101,19 +102,24 @@ class Closure:
         """Whether D is the constant 1."""
         return self.denominator == {(0,) * self.order: 1.0}
 
+    def written(self, writer: Infix, names: Sequence[str]) -> str:
+        """N/D."""
+        above, below = (writer.polynomial(p, names) for p in (self.numerator, self.denominator))
+        return above if self.is_polynomial else writer.ratio(above, below)
+
     def text(self, digits: int = 6) -> str:
         """One line, e.g. ``u2' = (…) / (3 u0)``."""
-        above = polynomials.text(self.numerator, self.names, digits)
-        below = polynomials.text(self.denominator, self.names, digits)
-        return f"{self.names[-1]}' = " + (above if self.is_polynomial else f"({above}) / ({below})")
+        return f"{self.names[-1]}' = {self.written(text_writer(digits), self.names)}"
+
+    def latex_rows(self, digits: int = 6) -> list[tuple[str, str]]:
+        """(left, right) of the equations of all jets as LaTeX."""
+        names = [latex_name(n) for n in self.names]
+        rates = [*names[1:], self.written(latex_writer(digits), names)]
+        return [(rf"\dot{{u}}_{{{i}}}", rate) for i, rate in enumerate(rates)]
 
     def latex(self, digits: int = 6) -> str:
         r"""LaTeX source, ``\dot{u}_{2} = \frac{…}{…}``."""
-        names = [f"u_{{{i}}}" for i in range(self.order)]
-        above = polynomials.latex(self.numerator, names, digits)
-        below = polynomials.latex(self.denominator, names, digits)
-        ratio = above if self.is_polynomial else rf"\frac{{{above}}}{{{below}}}"
-        return rf"\dot{{u}}_{{{self.order - 1}}} = {ratio}"
+        return " = ".join(self.latex_rows(digits)[-1])
 
     def _repr_latex_(self) -> str:
         return f"$${self.latex(4)}$$"

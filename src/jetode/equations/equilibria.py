@@ -1,4 +1,4 @@
-"""Where a regular closure stands still: equilibria with their eigenvalues, part of every identified model."""
+"""Where a cascade of rows stands still: equilibria with their eigenvalues, part of every identified model."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jetode.equations.polynomials import Polynomial, add, embed, evaluate, multiply, power, scale
-from jetode.equations.regular import RegularClosure
+from jetode.equations.equation import Equation
+from jetode.equations.polynomials import Polynomial, add, evaluate, multiply, power, scale
 
 REAL = 1e-7  # imaginary part, relative to the root's size, below which a double root counts as real
 ROUNDING = 1e-12  # of the largest root
@@ -15,7 +15,7 @@ ROUNDING = 1e-12  # of the largest root
 
 @dataclass(frozen=True)
 class Equilibrium:
-    """A state (u0, 0, …, 0, w), in a chain (u0, v, w), with zero rate and the eigenvalues of the Jacobian there."""
+    """A state, (u0, 0, …, 0, w) of a regular closure, with zero rate and the eigenvalues of the Jacobian there."""
 
     state: tuple[float, ...]
     eigenvalues: tuple[complex, ...]
@@ -32,26 +32,29 @@ class Equilibrium:
         return "saddle" + (" focus" if turning == " focus" else "")
 
 
-def _univariate(polynomial: Polynomial) -> Polynomial:
-    """A polynomial in (u0, w) without w as one of u0."""
-    return {(e[0],): c for e, c in polynomial.items()}
+Ratio = tuple[Polynomial, Polynomial]  # above and below, in u0
 
 
-def _at_rest(regular: RegularClosure, polynomials: list[Polynomial]) -> list[Polynomial]:
-    """Polynomials over the state where u0 … stand still, as polynomials in (u0, w): their terms without u1 …, or, in a
-    chain, their values at v = −f0/c times the power of c that leaves no fraction in any of them."""
-    if not regular.f0:
-        return [{(e[0], e[-1]): c for e, c in p.items() if not any(e[1:-1])} for p in polynomials]
-    above, below = scale(embed(regular.f0, 2), -1.0), embed(regular.c, 2)
-    highest = max((e[1] for p in polynomials for e in p), default=0)
+def _at_rest(polynomials: list[Polynomial], coordinates: list[Ratio]) -> list[Polynomial]:
+    """Polynomials over (x_0 … x_k) or (x_0 … x_k, w) with x_1 … x_k replaced by their ``coordinates``, ratios in u0:
+    polynomials in (u0, w), all times the one power of the denominators that leaves no fraction in any of them."""
+    highest = [max((e[i + 1] for p in polynomials for e in p), default=0) for i in range(len(coordinates))]
     out = []
     for polynomial in polynomials:
         parts: list[Polynomial] = []
-        for (i, j, m), value in polynomial.items():
-            factors = multiply(power(above, j, 2), power(below, highest - j, 2))
-            parts.append(multiply({(i, m): value}, factors))
+        for (first, *between), value in polynomial.items():
+            w = between.pop() if len(between) > len(coordinates) else 0
+            product: Polynomial = {(first,): value}
+            for (above, below), k, most in zip(coordinates, between, highest, strict=True):
+                product = multiply(product, multiply(power(above, k, 1), power(below, most - k, 1)))
+            parts.append({(e[0], w): c for e, c in product.items()})
         out.append(add(*parts))
     return out
+
+
+def _univariate(polynomial: Polynomial) -> Polynomial:
+    """A polynomial in (u0, w) without w as one of u0."""
+    return {(e[0],): c for e, c in polynomial.items()}
 
 
 def _roots(polynomial: Polynomial) -> list[float]:
@@ -74,15 +77,37 @@ def _magnitude(polynomial: Polynomial, at: float) -> float:
     return float(sum(abs(c) * abs(at) ** e[0] for e, c in polynomial.items()))
 
 
-def equilibria(regular: RegularClosure) -> tuple[Equilibrium, ...]:
-    """All real equilibria; of a chain those off c = 0.
+def equilibria(equation: Equation) -> tuple[Equilibrium, ...]:
+    """All real equilibria of a cascade; where a factor before the last can vanish, those off its zeros.
 
-    On u1 = … = 0 they obey a + D w = 0 and P = 0: off the pole D^m P(u0, −a/D) = 0, one polynomial in u0; on it,
-    where ``a`` vanishes too, P(u0, w) = 0 for w.  In a chain v = −f0/c takes the place of u1 = 0.
+    Rows before the last coupled one give x_{i+1} = −offset/factor, which is u1 = … = 0 for shifts.  There they obey
+    a + D w = 0 and P = 0: off the pole D^m P(u0, −a/D) = 0, one polynomial in u0; on it, where ``a`` vanishes too,
+    P(u0, w) = 0 for w.
     """
-    degree = max((e[-1] for e in regular.P), default=0)
-    a, big_d = (_univariate(p) for p in _at_rest(regular, [embed(p, regular.order) for p in (regular.a, regular.D)]))
-    (resting,) = _at_rest(regular, [regular.P])
+    *earlier, last = equation.cascade()
+    big_p = equation.parts()["P"]
+    coordinates: list[Ratio] = []
+    for row in earlier:
+        above, below = (_univariate(p) for p in _at_rest([row.offset, row.factor], coordinates))
+        coordinates.append((scale(above, -1.0), below))
+    a, big_d = (_univariate(p) for p in _at_rest([last.offset, last.factor], coordinates))
+    (resting,) = _at_rest([big_p], coordinates)
+    found = []
+    for u0, w in sorted(_points(a, big_d, resting)):
+        at = np.array([u0])
+        factors = [float(evaluate(below, at)) for _, below in coordinates]
+        if any(abs(f) <= REAL * _magnitude(p, u0) for f, (_, p) in zip(factors, coordinates, strict=True)):
+            continue
+        between = [float(evaluate(above, at)) / f for f, (above, _) in zip(factors, coordinates, strict=True)]
+        state = np.array([u0, *between, w]) + 0.0  # no negative zeros
+        eigenvalues = np.linalg.eigvals(equation.field.jacobian(state))
+        found.append(Equilibrium(tuple(state.tolist()), tuple(complex(z) for z in eigenvalues)))
+    return tuple(found)
+
+
+def _points(a: Polynomial, big_d: Polynomial, resting: Polynomial) -> list[tuple[float, float]]:
+    """(u0, w) where a + D w = 0 and the polynomial ``resting`` in (u0, w) vanishes."""
+    degree = max((e[1] for e in resting), default=0)
     total: Polynomial = {}
     for e, c in resting.items():
         term = multiply({(e[0],): c}, power(scale(a, -1.0), e[1], 1))
@@ -101,16 +126,4 @@ def equilibria(regular: RegularClosure) -> tuple[Equilibrium, ...]:
             for e, c in resting.items():
                 along = add(along, {(e[1],): c * pole ** e[0]})
             points += [(pole, w) for w in _roots(along)]
-    field = regular.field
-    found = []
-    for u0, w in sorted(points):
-        state = np.zeros(regular.order)
-        state[0], state[-1] = u0, w
-        if regular.f0:
-            at = np.array([u0])
-            if abs(factor := float(evaluate(regular.c, at))) <= REAL * _magnitude(regular.c, u0):
-                continue
-            state[1] = -float(evaluate(regular.f0, at)) / factor
-        eigenvalues = np.linalg.eigvals(field.jacobian(state))
-        found.append(Equilibrium(tuple(state.tolist()), tuple(complex(z) for z in eigenvalues)))
-    return tuple(found)
+    return points

@@ -196,42 +196,7 @@ def evaluate(p: Mapping[Exponents, float], points: FloatArray) -> FloatArray:
     return flat.reshape(points.shape[:-1])
 
 
-# -- writing polynomials down --------------------------------------------------------------------------
-
-_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
-def _signed_sum(parts: list[tuple[float, str]], digits: int, times: str, number: Any) -> str:
-    out = ""
-    for coefficient, monomial in parts:
-        size = number(abs(coefficient), digits)
-        body = size if not monomial else monomial if size == "1" else f"{size}{times}{monomial}"
-        sign = "-" if coefficient < 0 else "+"
-        out += (f" {sign} " if out else "-" if sign == "-" else "") + body
-    return out or "0"
-
-
-def text(p: Mapping[Exponents, float], names: Sequence[str], digits: int = 6) -> str:
-    """Unicode text, e.g. ``720 - 2.667 w - u0 u1 - 10 u0²``."""
-    parts = []
-    for e in sorted((e for e in p if p[e] != 0.0), key=graded_order):
-        factors = [n if k == 1 else n + str(k).translate(_SUPERSCRIPTS) for n, k in zip(names, e, strict=True) if k]
-        parts.append((p[e], " ".join(factors)))
-    return _signed_sum(parts, digits, " ", lambda c, d: f"{c:.{d}g}")
-
-
-def latex(p: Mapping[Exponents, float], names: Sequence[str], digits: int = 6) -> str:
-    """LaTeX source of the polynomial; ``names`` are LaTeX too (``u_0``)."""
-    parts = []
-    for e in sorted((e for e in p if p[e] != 0.0), key=graded_order):
-        factors = [n if k == 1 else f"{n}^{{{k}}}" for n, k in zip(names, e, strict=True) if k]
-        parts.append((p[e], r"\,".join(factors)))
-    return _signed_sum(parts, digits, r"\,", _latex_number)
-
-
-def _latex_number(value: float, digits: int) -> str:
-    mantissa, _, exponent = f"{value:.{digits}g}".partition("e")
-    return mantissa if not exponent else rf"{mantissa} \times 10^{{{int(exponent)}}}"
+# -- as SymPy expressions and plain data ---------------------------------------------------------------
 
 
 def to_sympy(p: Mapping[Exponents, float], names: Sequence[str]) -> Any:

@@ -25,7 +25,8 @@ from jetode.equations.polynomials import (
     scale,
     total_degree_exponents,
 )
-from jetode.equations.regular import RegularClosure, leading_monomial
+from jetode.equations.regular import RegularClosure
+from jetode.equations.rows import leading_monomial
 from jetode.support.arrays import FloatArray
 
 
@@ -68,7 +69,7 @@ def regularise(closure: Closure, scales: Sequence[float] | FloatArray | None = N
     if sum(lead) == 0:
         scaled = RegularClosure({}, {lead: 1.0}, numerator, n)
         return Regularisation(_unscale(scaled, factors), 0.0, "the denominator is constant")
-    a = _collapse(numerator, big_d, lead, rates, n)
+    a = _pole_curve(numerator, big_d, lead, rates, n)
     regular, misfit = _match(numerator, big_d, a, rates, n)
     return Regularisation(_unscale(regular, factors), misfit, "the denominator is monic")
 
@@ -140,7 +141,9 @@ def _solve_polynomials(columns: list[Polynomial], target: Polynomial) -> tuple[F
     return solution, float(np.linalg.norm(matrix @ solution - rhs))
 
 
-def _collapse(numerator: Polynomial, big_d: Polynomial, lead: Exponents, rates: Sequence[float], n: int) -> Polynomial:
+def _pole_curve(
+    numerator: Polynomial, big_d: Polynomial, lead: Exponents, rates: Sequence[float], n: int
+) -> Polynomial:
     """``a`` modulo D from N = D' (u_{n−1} − a) modulo D, fitted over polynomials not divisible by the lead."""
     degree = max(sum(e) for e in numerator)
     (variable,) = np.flatnonzero(lead)

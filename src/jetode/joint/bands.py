@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jetode.integration.dop853 import integrate
-from jetode.joint.forms import regular_of
+from jetode.joint.parts import equation_of
 from jetode.joint.path import EndState, Identified
 from jetode.support.arrays import FloatArray
 
@@ -49,7 +49,7 @@ def forecast_band(
     bound = BOUND + np.abs(states).max(axis=0)
     rtol = max(TIGHTEST, min(RTOL, FINE * model.sigma))
     for i in range(samples):
-        field = regular_of(model.with_coefficients(coefficients[i]).terms).field
+        field = equation_of(model.with_coefficients(coefficients[i]).terms).field
         run = integrate(
             field,
             states[i],

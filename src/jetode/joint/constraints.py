@@ -11,11 +11,11 @@ from typing import Any
 
 from jetode.equations.polynomials import Exponents, Polynomial
 from jetode.equations.regular import RegularClosure
-from jetode.joint.forms import Form
+from jetode.joint.forms.base import Form
+from jetode.joint.parts import Term
 from jetode.support.errors import InputError
 
 PARTS = ("a", "D", "P")
-Term = tuple[str, Exponents]
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,10 @@ class Constraints:
 
     def apply(self, form: Form, amplitude: float, time: float) -> Form | None:
         """The form with these constraints in the dimensionless coordinates of a record; None where they clash, and for
-        a chain, whose second coordinate is not the u1 they speak of."""
-        if form.is_chain:
+        a form with other coordinates than the u0 … u_{n−2}, w they speak of."""
+        if not form.constrainable:
             return form if self == Constraints() else None
-        parts: dict[str, list[Exponents]] = {"a": list(form.a), "D": list(form.denominator), "P": list(form.big_p)}
+        parts: dict[str, list[Exponents]] = {"a": list(form["a"]), "D": list(form["D"][1:]), "P": list(form["P"])}
         for part, powers in (*self.required, *(term for term, _ in self.fixed)):
             if part == "D" and powers == form.lead:
                 continue
@@ -67,14 +67,8 @@ class Constraints:
         if self.symmetric:
             kept = _symmetric(kept, form.lead)
         fixed = tuple((term, _dimensionless(term, value, form, amplitude, time)) for term, value in self.fixed)
-        return replace(
-            form,
-            denominator=tuple(kept["D"]),
-            a=tuple(kept["a"]),
-            big_p=tuple(kept["P"]),
-            required=self.required,
-            fixed=fixed,
-        )
+        allowed = form.with_parts(a=tuple(kept["a"]), D=(form.lead, *kept["D"]), P=tuple(kept["P"]))
+        return replace(allowed, required=self.required, fixed=fixed)
 
 
 def _terms(name: str, given: Mapping[str, Any], order: int) -> list[Term]:

@@ -10,14 +10,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from jetode.equations.regular import RegularClosure
+from jetode.equations.equation import Equation
+from jetode.joint.candidates import Found
 from jetode.joint.constraints import Constraints
-from jetode.joint.forms import RIDGE, is_pole_constant, regular_of
+from jetode.joint.forms.base import PRIOR
+from jetode.joint.forms.registry import ladder
 from jetode.joint.null_space_proposals import DEGREES, LINEAR, Proposal
+from jetode.joint.parts import equation_of, is_pole_constant
 from jetode.joint.path import Identified, StateFit, describe, estimate_path, final_q
 from jetode.joint.problem import SMALLEST_SIGMA, Loss, Prepared, prepare
 from jetode.joint.progress import Budget, WithModel
-from jetode.joint.search import FREE, SEARCH_SIGMA, Found, climb, propose, search
+from jetode.joint.search import FREE, climb, propose, search
+from jetode.joint.search_settings import SEARCH
 from jetode.joint.shooting.annealing import Schedule, anneal
 from jetode.joint.shooting.gaussnewton import Data, Fit, Linearisation, path_states
 from jetode.joint.term_stability import TermStability, term_stability
@@ -69,7 +73,7 @@ class Refusal:
 class Rival:
     """A competing candidate: its closure (dimensionless, canonical) and how much worse its BIC is."""
 
-    regular: RegularClosure
+    regular: Equation
     delta_bic: float
 
 
@@ -101,9 +105,9 @@ class JointFit:
 
 def polish(prepared: Prepared, terms_fit: Fit, sigma: float, interrupt: Callable[[], bool]) -> tuple[Data, Fit]:
     """Carry a selected fit, D no longer held, to all samples at noise level ``sigma`` and to its final continuity."""
-    level = max(sigma, SEARCH_SIGMA)
+    level = max(sigma, SEARCH.sigma)
     count = len(terms_fit.terms.exponents)
-    released = replace(terms_fit.terms, mean=np.zeros(count), precision=np.full(count, 1e-3 * RIDGE))
+    released = replace(terms_fit.terms, mean=np.zeros(count), precision=np.full(count, 1e-3 * PRIOR.ridge))
     model = Identified(released, prepared.amplitude, prepared.time, level, np.zeros((0, 0)))
     data, path = estimate_path(model, prepared, interrupt)
     fit = replace(path, terms=released)
@@ -209,7 +213,7 @@ def searched_form(request: Request, prepared: Prepared, interrupt: Effort, say: 
     found = search(prepared, 3, interrupt, say)
     if not (found.satisfies() or interrupt()):
         higher = request.prepared(4)
-        larger = climb(higher, 4, interrupt, say, FREE, 0, 1)
+        larger = climb(higher, 4, ladder(4)[:1], interrupt, say)
         if larger.satisfies():
             return higher, larger
     return prepared, found
@@ -303,7 +307,7 @@ def fit_joint(
     identified = Identified(fit.terms, prepared.amplitude, prepared.time, level, covariance, prepared.robust)
     paths = describe(identified, prepared, data, fit, [r.n for r in request.records])
     rivals = tuple(
-        Rival(regular_of(c.fit.terms).canonical(), c.bic - best.bic)
+        Rival(equation_of(c.fit.terms).canonical(), c.bic - best.bic)
         for c in found.candidates
         if c.fit is not None and c is not best
     )

@@ -8,12 +8,11 @@ over every sample.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from jetode.equations.polynomials import total_degree_exponents
-from jetode.joint.forms import Form, hidden_library, regular_of
+from jetode.joint.forms.base import Form, hidden_library
+from jetode.joint.parts import equation_of
 from jetode.joint.shooting.gaussnewton import Data, Fit
 from jetode.joint.term_selection import expand, quadratic_model
 
@@ -23,12 +22,12 @@ LARGER_DEGREE = 3  # of the library that is tried, or one more than the fit's ow
 def larger_form(form: Form, degree: int) -> Form:
     """The form with every monomial of P up to ``degree`` (linear in w) and, with a pole, of a reduced modulo D."""
     n = form.order
-    big_p = tuple(dict.fromkeys((*form.big_p, *hidden_library(n, degree))))
+    big_p = tuple(dict.fromkeys((*form["P"], *hidden_library(n, degree))))
     if not form.has_pole:
-        return replace(form, big_p=big_p)
+        return form.with_parts(P=big_p)
     rest = [i for i in range(n - 1) if not form.lead[i]]
-    a = tuple(dict.fromkeys((*form.a, *total_degree_exponents(n - 1, degree, rest))))
-    return replace(form, a=a, big_p=big_p)
+    a = tuple(dict.fromkeys((*form["a"], *total_degree_exponents(n - 1, degree, rest))))
+    return form.with_parts(a=a, P=big_p)
 
 
 def score_test(data: Data, form: Form, fit: Fit) -> float:
@@ -38,7 +37,7 @@ def score_test(data: Data, form: Form, fit: Fit) -> float:
     own = max((sum(e) for row, e in zip(fit.terms.rows, fit.terms.exponents, strict=True) if row == form.order - 1),
               default=0)  # fmt: skip
     larger = larger_form(form, max(LARGER_DEGREE, own + 1))
-    full = larger.terms(regular_of(fit.terms))
+    full = larger.terms(equation_of(fit.terms))
     model = quadratic_model(data, full, fit)
     present = expand(full, fit.terms)[0]
     absent = int(np.count_nonzero(~present[full.free]))

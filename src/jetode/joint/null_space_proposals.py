@@ -17,12 +17,14 @@ from jetode.equations.closure import Closure
 from jetode.equations.polynomials import Library, Polynomial, evaluate, total_degree_exponents
 from jetode.equations.regular import RegularClosure
 from jetode.equations.regularise import regularise
-from jetode.joint.forms import Form, Jets, chain, chain_start, hidden_library, regress_increments, smooth_hidden
+from jetode.joint.forms.base import Form, Start, hidden_library
+from jetode.joint.forms.registry import families
+from jetode.joint.forms.starts import regress_increments, smooth_hidden
+from jetode.joint.jets import Jets
 from jetode.joint.problem import Prepared
 from jetode.joint.shooting.annealing import Schedule, anneal
 from jetode.joint.shooting.gaussnewton import Data
-from jetode.joint.shooting.layout import Terms
-from jetode.joint.term_selection import Selection, eliminate
+from jetode.joint.term_selection import Refitting, Selection, eliminate
 from jetode.paper.nullspace import null_space, solve_numerator
 from jetode.paper.weakform import ClosureSystem, Window, place_windows, weak_form
 from jetode.signal.spline import smooth
@@ -44,11 +46,10 @@ LINEAR = ((0, 1),)  # tried for every order before anything else: sines have man
 LEVEL = 1e-3  # of std: what the fit of a proposal has to reach
 STIFFNESS = 3e-10  # of the hidden coordinate, which a clean record gives without smoothing
 FIRST = Schedule((1e-1, 1e-2, 1e-3, 1e-4, 1e-5), 12)
-COMPARE = Schedule((1e-4, 1e-5), 12)
+REFITTING = Refitting(Schedule((1e-4, 1e-5), 12), insist=False)  # see _fit
 MOST_TERMS = 45  # coefficients of the first fit: a larger library is fitted by anything
 HOPELESS = 1e3  # cost per sample of the first fit
 REACHED = 0.1  # cost per sample of the selected fit
-SQUARE = 0.01  # of dimensionless coefficients: how nearly D is the square, and N on it the cubic, of a chain
 NEGLIGIBLE_A, NEGLIGIBLE_D, NEGLIGIBLE_P = 1e-3, 1e-6, 1e-9  # of the largest term: such terms are left out
 
 
@@ -127,8 +128,8 @@ def substantial(polynomial: Polynomial, points: FloatArray, share: float) -> Pol
     return {e: c for e, c in polynomial.items() if sizes[e] > share * max(sizes.values())}
 
 
-def start(proposal: Proposal, jets: Jets) -> tuple[Form, Terms, FloatArray] | None:
-    """The regular form of a proposal, its terms with their first coefficients, and the states at every sample.
+def start(proposal: Proposal, jets: Jets) -> tuple[Form, Start] | None:
+    """The regular form of a proposal and where its fit begins.
 
     ``a`` and D come from the crossing conditions; P, on which those say little where N is inexact, from regression.
     """
@@ -142,73 +143,56 @@ def start(proposal: Proposal, jets: Jets) -> tuple[Form, Terms, FloatArray] | No
     big_d = substantial(regular.D, lower, NEGLIGIBLE_D)
     if not any(any(e) for e in big_d):
         big_p = substantial(regular.P, jets.u, NEGLIGIBLE_P)
-        form = Form(order, (0,) * (order - 1), (), (), tuple(big_p))
-        return form, form.terms(RegularClosure({}, {(0,) * (order - 1): 1.0}, big_p, order)), jets.u
+        one = (0,) * (order - 1)
+        form = Form(order, (("a", ()), ("D", (one,)), ("P", tuple(big_p))))
+        return form, Start(form.terms(RegularClosure({}, {one: 1.0}, big_p, order)), jets.u)
     lead = regular.lead
     a = {e: c for e, c in substantial(regular.a, lower, NEGLIGIBLE_A).items() if sum(e) <= n_degree - d_degree}
     hidden = tuple(e for e in hidden_library(order, n_degree) if e[-1] == 1 and sum(e) <= n_degree - d_degree)
     visible = tuple(e for e in hidden_library(order, 2) if e[-1] == 0)
-    form = Form(order, lead, tuple(e for e in big_d if e != lead), tuple(a), (*visible, *hidden))
+    others = tuple(e for e in big_d if e != lead)
+    form = Form(order, (("a", tuple(a)), ("D", (lead, *others)), ("P", (*visible, *hidden))))
     values = evaluate(big_d, lower)
     w = smooth_hidden(jets, values, jets.u[:, -1] - evaluate(a, lower), STIFFNESS)
     spread = float(np.std(w))
     if not 0.0 < spread < np.inf:
         return None
     states = np.column_stack([lower, w / spread])
-    library = Library(form.big_p, order)
+    library = Library(form["P"], order)
     p = library.polynomial(regress_increments(jets, states, library))
-    return form, form.terms(RegularClosure(a, {e: c * spread for e, c in big_d.items()}, p, order)), states
+    return form, Start(form.terms(RegularClosure(a, {e: c * spread for e, c in big_d.items()}, p, order)), states)
 
 
-def start_chain(proposal: Proposal, jets: Jets) -> tuple[Form, Terms, FloatArray] | None:
-    """A proposal with D = (u0 − p)² as the chain u0' = f0 + (u0 − p) v, v' = w: form, terms and states.
-
-    On u0 = p such a closure, with P at most linear in v and w, has N = −2 u1² (u1 − f0) for D of leading coefficient 1.
-    """
-    closure = proposal.closure
-    powers = {e[0] for e in closure.denominator}
-    if closure.order != 3 or max(powers) != 2 or any(any(e[1:]) for e in closure.denominator):
-        return None
-    lead, twice, square = (closure.denominator.get((k, 0, 0), 0.0) for k in (2, 1, 0))
-    p = -0.5 * twice / lead
-    if abs(square / lead - p**2) > SQUARE:
-        return None
-    on_pole = np.zeros(4)
-    for (i, k, m), value in closure.numerator.items():
-        if m == 0 and k < 4:
-            on_pole[k] += value * p**i / lead
-    if abs(on_pole[3] + 2.0) > SQUARE:
-        return None
-    f0: Polynomial = {(0,): 0.5 * float(on_pole[2])}
-    c: Polynomial = {(1,): 1.0, (0,): -p}
-    points = RegularClosure({}, {(0, 0): 1.0}, {}, 3, f0, c).states(jets.u)
-    if not np.isfinite(points).all():
-        return None
-    form = chain(2, 2)
-    return form, *chain_start(jets, form, points[:, 1], points[:, 2], f0, c)
+def starts(proposal: Proposal, jets: Jets) -> Iterator[tuple[Form, Start]]:
+    """A proposal as every form that can be read off a rational closure, then as a regular closure."""
+    for family in families():
+        begun = family.from_rational(proposal.closure, jets) if family.from_rational else None
+        if begun is not None:
+            yield begun
+    begun = start(proposal, jets)
+    if begun is not None:
+        yield begun
 
 
 def fit_proposal(
     prepared: Prepared, proposal: Proposal, price: float, interrupt: Callable[[], bool]
 ) -> tuple[Form, Selection, Data] | None:
-    """The joint fit of a proposal, as a chain where it can be one, with its terms selected; None where it does not
-    follow the record."""
+    """The joint fit of a proposal in the first form that follows the record, with its terms selected; else None."""
     jets = clean_jets(prepared, proposal.closure.order)
-    begun = (how(proposal, jets) for how in (start_chain, start))
-    fitted = (_fit(prepared, *start, price, interrupt) for start in begun if start is not None)
+    fitted = (_fit(prepared, form, begun, price, interrupt) for form, begun in starts(proposal, jets))
     return next((fit for fit in fitted if fit is not None), None)
 
 
 def _fit(
-    prepared: Prepared, form: Form, terms: Terms, states: FloatArray, price: float, interrupt: Callable[[], bool]
+    prepared: Prepared, form: Form, begun: Start, price: float, interrupt: Callable[[], bool]
 ) -> tuple[Form, Selection, Data] | None:
-    if int(terms.free.sum()) > MOST_TERMS:
+    if int(begun.terms.free.sum()) > MOST_TERMS:
         return None
     data = prepared.data(LEVEL)
     with np.errstate(invalid="ignore", over="ignore"):  # a start that runs away is a value
-        fit = anneal(data, terms, states[data.layout.first], FIRST, interrupt)
+        fit = anneal(data, begun.terms, begun.states[data.layout.first], FIRST, interrupt)
     if not fit.cost < HOPELESS * data.n_samples:
         return None
     # LEVEL is far above what a clean record can tell apart: a weak term stays unless a reheated refit drops it too
-    selection = eliminate(data, fit.terms, fit, form.protected(fit.terms), price, interrupt, COMPARE, insist=False)
+    selection = eliminate(data, fit.terms, fit, form.protected(fit.terms), price, interrupt, REFITTING)
     return (form, selection, data) if selection.fit.cost < REACHED * data.n_samples else None

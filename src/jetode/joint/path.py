@@ -1,4 +1,4 @@
-"""The path of a known regular closure through a record (mathematics.md §4.7): smoothed states, the past-only state at
+"""The path of a known equation through a record (mathematics.md §4.7): smoothed states, the past-only state at
 any sample, and their uncertainty.  With the true equations given it is the oracle, the limit set by the noise.
 
 The fit is the joint fit's with the coefficients fixed.  A *past-only* state is the last state of the fit to the
@@ -14,11 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from jetode.equations.equation import Equation
 from jetode.equations.polynomials import evaluate
 from jetode.equations.regular import RegularClosure
-from jetode.joint.forms import field_terms, regular_of
+from jetode.equations.rows import Coupled
+from jetode.joint.candidates import states_for
+from jetode.joint.parts import equation_of, equation_terms
 from jetode.joint.problem import CLEAN_SIGMA, CLEAN_STEP, FEWEST_SAMPLES, STEP, Loss, Prepared, prepare, stretches
-from jetode.joint.search import states_for
 from jetode.joint.shooting.annealing import Schedule, anneal
 from jetode.joint.shooting.gaussnewton import Data, Fit, Linearisation, path_states
 from jetode.joint.shooting.layout import RK8, Layout, Terms
@@ -51,7 +53,7 @@ def path_schedule(sigma: float) -> Schedule:
 
 @dataclass(frozen=True)
 class Identified:
-    """A regular closure as the fit sees it: dimensionless terms (w at unit spread), units, noise, and the
+    """An equation as the fit sees it: dimensionless terms (hidden coordinates at unit spread), units, noise, and the
     covariance of the free coefficients."""
 
     terms: Terms
@@ -67,36 +69,42 @@ class Identified:
         return "student" if self.robust else "gaussian"
 
     @property
-    def scaled(self) -> RegularClosure:
-        """The closure in dimensionless coordinates."""
-        return regular_of(self.terms)
+    def scaled(self) -> Equation:
+        """The equation in dimensionless coordinates."""
+        return equation_of(self.terms)
+
+    @property
+    def equation(self) -> Equation:
+        """The equation in the record's units, in the canonical gauge; a pole at 0 is written down as such."""
+        canonical = self._in_units.canonical()
+        rows = [
+            Coupled(row.offset, {**row.factor, (0,) * (i + 1): row.factor.get((0,) * (i + 1), 0.0)})
+            if isinstance(row, Coupled) and row.vanishes
+            else row
+            for i, row in enumerate(canonical.rows)
+        ]
+        return canonical.with_rows(tuple(rows))
 
     @property
     def regular(self) -> RegularClosure:
-        """The closure in the record's units, in the canonical gauge; a pole at 0 is written down as such."""
-        regular = self._in_units.canonical()
-        zero = (0,) * (regular.order - 1)
-        if any(regular.lead) and zero not in regular.D:
-            regular = replace(regular, D={**regular.D, zero: 0.0})
-        if regular.is_chain and (0,) not in regular.c:
-            regular = replace(regular, c={**regular.c, (0,): 0.0})
-        return regular
+        """:attr:`equation` by the names a, D and P of its parts; an input error where its rows are others."""
+        return RegularClosure.of(self.equation)
 
     @property
-    def _in_units(self) -> RegularClosure:
-        """The closure in the record's units, in the gauge of the fit."""
+    def _in_units(self) -> Equation:
+        """The equation in the record's units, in the gauge of the fit."""
         return self.scaled.in_units(self.amplitude, self.time)
 
     @property
     def _units(self) -> FloatArray:
         """Units of the dimensionless coordinates; hidden ones have none."""
         out = np.ones(self.terms.dimension)
-        seen = np.arange(self.terms.chain + 1)
+        seen = np.arange(self.terms.shifts + 1)
         out[seen] = self.amplitude / self.time**seen
         return out
 
     def physical(self, states: FloatArray) -> FloatArray:
-        """Regular states (…, n) in the record's units and the canonical gauge."""
+        """States (…, n) in the record's units and the canonical gauge."""
         return self._in_units.canonical_states(states * self._units)
 
     def with_coefficients(self, free: FloatArray) -> Identified:
@@ -172,25 +180,17 @@ class StateFit:
     converged: bool
 
 
-def identified_from(regular: RegularClosure, prepared: Prepared, sigma: float) -> Identified:
-    """A given closure in the units of a prepared record, all coefficients fixed, w at unit spread."""
-    scaled = regular.in_units(1.0 / prepared.amplitude, 1.0 / prepared.time)
+def identified_from(equation: Equation, prepared: Prepared, sigma: float) -> Identified:
+    """A given equation in the units of a prepared record, all coefficients fixed, hidden coordinates at unit spread."""
+    scaled = equation.in_units(1.0 / prepared.amplitude, 1.0 / prepared.time)
     data = prepared.data(max(sigma, 0.01))
-    if scaled.is_chain:
-        size = np.sqrt(np.mean(evaluate(scaled.c, prepared.jets.u[:, :1]) ** 2))
-        scaled = scaled.with_second_changed(float(size), {})
-        spread = float(np.std(states_for(prepared, scaled, data)[:, 1]))
-        scaled = scaled.with_second_changed(1.0 / spread, {})
-    size = np.sqrt(np.mean(evaluate(scaled.D, prepared.jets.u[:, : regular.order - 1]) ** 2))
-    scaled = scaled.with_hidden_scaled(float(size))  # D of size 1: the start of w weighs it against smoothness
-    spread = float(np.std(states_for(prepared, scaled, data)[:, -1]))
-    scaled = scaled.with_hidden_scaled(1.0 / spread)
-    parts = {"a": scaled.a, "D": scaled.D, "P": scaled.P}
-    if scaled.is_chain:
-        parts = {"f0": scaled.f0, "c": scaled.c} | parts
-    keys = [(part, e) for part, polynomial in parts.items() for e in polynomial]
-    values = [value for polynomial in parts.values() for value in polynomial.values()]
-    terms = field_terms(keys, values, regular.order, 0 if scaled.is_chain else regular.order - 2)
+    for j in range(scaled.n_jets, scaled.dimension):
+        factor = scaled.cascade()[j - 1].factor
+        size = np.sqrt(np.mean(evaluate(factor, prepared.jets.u[:, :j]) ** 2))
+        scaled = scaled.changed(j, float(size), {})  # a factor of size 1: the start weighs it against smoothness
+        spread = float(np.std(states_for(prepared, scaled, data)[:, j]))
+        scaled = scaled.changed(j, 1.0 / spread, {})
+    terms = equation_terms(scaled)
     return Identified(terms, prepared.amplitude, prepared.time, sigma, np.zeros((0, 0)))
 
 
@@ -272,17 +272,18 @@ def carry(model: Identified, end: EndState, samples: int, spacing: float) -> End
     return EndState(linear.defects[0].copy(), covariance, flow @ end.mixed + arrow @ model.covariance)
 
 
-def fit_state(regular: RegularClosure, record: Series, sigma: float | None = None) -> StateFit:
+def fit_state(regular: Equation, record: Series, sigma: float | None = None) -> StateFit:
     """The path of ``regular`` through ``record``; ``sigma`` is the noise's std (default: estimated).
 
     With the true closure this is the oracle of mathematics.md §5.
     """
-    if not isinstance(regular, RegularClosure):
+    if not isinstance(regular, Equation):
         raise InputError(
-            f"The 'regular_closure' parameter must be a RegularClosure. Got {type(regular).__name__} instead."
+            f"The 'regular_closure' parameter must be a RegularClosure or another Equation. "
+            f"Got {type(regular).__name__} instead."
         )
     try:
-        prepared = prepare([record], regular.order, sigma, loss="auto")
+        prepared = prepare([record], regular.dimension, sigma, loss="auto")
     except Unsuitable as reason:
         raise InputError(str(reason)) from None
     model = identified_from(regular, prepared, prepared.sigma)

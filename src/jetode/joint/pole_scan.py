@@ -16,10 +16,17 @@ from typing import Any, TextIO, cast
 
 import numpy as np
 
-from jetode.equations.polynomials import Polynomial, evaluate, text
-from jetode.joint.forms import affine_pole, is_denominator, pole_free, regular_of, start_form
+from jetode.equations.polynomials import Polynomial, evaluate
+from jetode.equations.regular import RegularClosure
+from jetode.equations.writers import text
+from jetode.joint.candidates import held_terms
+from jetode.joint.forms.affine_pole import affine_pole, u0_poles
+from jetode.joint.forms.pole_free import pole_free
+from jetode.joint.parts import equation_of, is_factor
 from jetode.joint.problem import Prepared, prepare
-from jetode.joint.search import PATIENT, SEARCH_SIGMA, held_terms, screen, screening, term_price, u0_poles
+from jetode.joint.scan import scan, scan_data
+from jetode.joint.search import term_price
+from jetode.joint.search_settings import COOLING, SEARCH
 from jetode.joint.shooting.annealing import Schedule, anneal
 from jetode.joint.shooting.gaussnewton import Data, Fit
 from jetode.joint.shooting.layout import Terms
@@ -122,15 +129,15 @@ def pole_scan(record: Series, sigma: float | None = None) -> PoleScan:
         prepared = prepare([record], 3, sigma, loss="auto")
     except Unsuitable as unsuitable:
         raise InputError(str(unsuitable)) from None
-    level = max(prepared.sigma, SEARCH_SIGMA)
-    data = screening(prepared, level)
+    level = max(prepared.sigma, SEARCH.sigma)
+    data = scan_data(prepared, level)
     profile, fit = _profile(prepared, level, data)
     poles = np.array(sorted(profile))
     cost = np.array([profile[p] for p in poles]) / data.n_samples
     best = float(poles[np.argmin(cost)])
     plain = _plain_fits(prepared, data)
     amplitude, time = prepared.amplitude, prepared.time
-    regular = regular_of(fit.terms).in_units(amplitude, time).canonical()
+    a = equation_of(fit.terms).in_units(amplitude, time).canonical().parts()["a"]
     found, reason = _judge(data, cost, poles, int(fit.terms.free.sum()) + 1, plain)
     return PoleScan(
         poles * amplitude,
@@ -139,7 +146,7 @@ def pole_scan(record: Series, sigma: float | None = None) -> PoleScan:
         best * amplitude,
         best * amplitude if found else None,
         reason,
-        regular.a,
+        a,
         _section(prepared, best) * (amplitude / time ** np.array([1.0, 2.0])),
         record.name,
         record.unit,
@@ -148,25 +155,25 @@ def pole_scan(record: Series, sigma: float | None = None) -> PoleScan:
 
 def _pole_of(fit: Fit) -> float:
     """p of D = d (u0 − p)."""
-    big_d = regular_of(fit.terms).D
+    big_d = equation_of(fit.terms).parts()["D"]
     return -big_d.get((0, 0), 0.0) / big_d[1, 0]
 
 
 def _fixed_at(fit: Fit, p: float) -> Terms:
     """A fit's terms with D fixed at another pole."""
-    regular = regular_of(fit.terms)
-    lead = regular.D[1, 0]
-    moved = replace(regular, D={(1, 0): lead, (0, 0): -lead * p})
+    closure = RegularClosure.of(equation_of(fit.terms))
+    lead = closure.D[1, 0]
+    moved = replace(closure, D={(1, 0): lead, (0, 0): -lead * p})
     terms = affine_pole(3, 0, (), CURVE_DEGREE, DEGREE).terms(moved)
-    return replace(terms, free=terms.free & ~is_denominator(terms))
+    return replace(terms, free=terms.free & ~is_factor(terms))
 
 
 def _profile(prepared: Prepared, level: float, data: Data) -> tuple[dict[float, float], Fit]:
     """Cost for every pole of the grid, and the best fit."""
-    first = u0_poles(prepared, 3, CURVE_DEGREE, DEGREE)
-    low, *_, high = sorted(-c.denominator[0, 0] for c in first)
+    first = u0_poles(prepared.jets, 3, CURVE_DEGREE, DEGREE)
+    low, *_, high = sorted(-c.guess[0, 0] for c in first)
     released = []
-    for candidate in screen(prepared, level, first, lambda: False)[:RELEASED]:
+    for candidate in scan(prepared, level, first, lambda: False)[:RELEASED]:
         assert candidate.fit is not None
         released.append(anneal(data, held_terms(candidate, candidate.fit), candidate.fit.states, COLD))
     grid, step = np.linspace(low, high, GRID, retstep=True)
@@ -197,8 +204,8 @@ def _plain_fits(prepared: Prepared, data: Data) -> list[tuple[float, int]]:
     jets = prepared.jets.head(data.y.size)
     out = []
     for degree in PLAIN_DEGREES:
-        start = start_form(jets, pole_free(3, degree), {(0, 0): 1.0})
-        fit = anneal(data, start.terms, start.states[data.layout.first], PATIENT, ceiling=HIGH * data.n_samples)
+        start = pole_free(3, degree).start(jets, {(0, 0): 1.0})
+        fit = anneal(data, start.terms, start.states[data.layout.first], COOLING.patient, ceiling=HIGH * data.n_samples)
         out.append((fit.cost, int(fit.terms.free.sum())))
     return out
 

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from jetode.joint.forms import Jets
+from jetode.joint.jets import Jets
 from jetode.joint.shooting.gaussnewton import Data
 from jetode.joint.shooting.layout import RK4, RK8, make_layout
 from jetode.records.series import Series

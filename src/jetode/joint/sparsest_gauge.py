@@ -13,9 +13,10 @@ from itertools import combinations
 
 import numpy as np
 
+from jetode.equations.equation import Equation
 from jetode.equations.polynomials import Exponents, Polynomial, evaluate
-from jetode.equations.regular import RegularClosure
-from jetode.joint.forms import Form, regular_of
+from jetode.joint.forms.base import Form
+from jetode.joint.parts import equation_of
 from jetode.joint.shooting.annealing import rescale_hidden
 from jetode.joint.shooting.gaussnewton import Data, Fit
 from jetode.joint.term_selection import quadratic_model
@@ -27,17 +28,17 @@ LARGEST = 5.0  # coefficient of a: with more, u_{n−1} is a small difference of
 
 
 def cancelling_shift(
-    regular: RegularClosure, monomials: tuple[Exponents, ...], cancelled: tuple[Exponents, ...]
+    equation: Equation, monomials: tuple[Exponents, ...], cancelled: tuple[Exponents, ...]
 ) -> Polynomial | None:
     """g = Σ c_i ``monomials[i]`` with which P(u, w − g) + g' has none of the ``cancelled`` terms; None if Newton's
     method from g = 0 does not find it."""
 
     def residual(c: FloatArray) -> FloatArray:
-        shifted = regular.with_hidden_shifted(dict(zip(monomials, c.tolist(), strict=True)))
-        return np.array([shifted.P.get(e, 0.0) for e in cancelled])
+        shifted = equation.with_hidden_shifted(dict(zip(monomials, c.tolist(), strict=True))).parts()["P"]
+        return np.array([shifted.get(e, 0.0) for e in cancelled])
 
     c = np.zeros(len(monomials))
-    size = max(map(abs, regular.P.values()), default=0.0)
+    size = max(map(abs, equation.parts()["P"].values()), default=0.0)
     for _ in range(NEWTON_STEPS):
         now = residual(c)
         if np.max(np.abs(now)) <= CANCELLED * size:
@@ -52,30 +53,32 @@ def cancelling_shift(
     return None
 
 
-def cancels(regular: RegularClosure) -> bool:
+def cancels(equation: Equation) -> bool:
     """Whether u_{n−1} = a + D w has become a small difference of large terms."""
-    return any(abs(c) > LARGEST for c in regular.a.values())
+    return any(abs(c) > LARGEST for c in equation.parts()["a"].values())
 
 
 def shifted_fits(form: Form, fit: Fit) -> Iterator[tuple[Form, Fit]]:
     """The same fit in every gauge that trades terms of P for as many of a linear ``a``."""
     n = form.order
-    regular = regular_of(fit.terms)
+    equation = equation_of(fit.terms)
+    if not equation.is_cascade:
+        return
+    big_p = form["P"]
     linear = [tuple(int(i == j) for j in range(n - 1)) for i in range(n - 1)]
-    visible = [e for e in form.big_p if e[-1] == 0]
+    visible = [e for e in big_p if e[-1] == 0]
     for count in range(1, n):
         for monomials in combinations(linear, count):
             for cancelled in combinations(visible, count):
-                g = cancelling_shift(regular, monomials, cancelled)
+                g = cancelling_shift(equation, monomials, cancelled)
                 if g is None:
                     continue
-                shifted = regular.with_hidden_shifted(g)
-                big_p = tuple(e for e in form.big_p if e not in cancelled)
-                if any(e not in form.big_p for e in shifted.P):
+                shifted = equation.with_hidden_shifted(g)
+                if any(e not in big_p for e in shifted.parts()["P"]):
                     continue
                 states = fit.states.copy()
                 states[:, -1] += evaluate(g, states[:, :-1])
-                other = replace(form, a=monomials, big_p=big_p)
+                other = form.with_parts(a=monomials, P=tuple(e for e in big_p if e not in cancelled))
                 yield other, rescale_hidden(replace(fit, terms=other.terms(shifted), states=states))
 
 

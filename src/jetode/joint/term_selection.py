@@ -18,7 +18,30 @@ from jetode.joint.shooting.layout import Terms
 from jetode.support.arrays import BoolArray, FloatArray
 
 COMPARE = Schedule((0.01, 1e-3, 1e-4), 12)
-PATIENCE = 3  # removals tried past the best BIC before giving up
+
+
+@dataclass(frozen=True)
+class SelectionSettings:
+    """When to stop looking for a better set of terms."""
+
+    patience: int = 3  # removals tried past the best BIC before giving up: a pair of terms can stand for each other
+    cheap: float = 0.5  # of a term's price: terms whose removal costs less go together, half of them at a time
+    hopeless: float = 50.0  # terms' worth of BIC beyond the best: such a fit is not gone on from
+
+
+SETTINGS = SelectionSettings()
+
+
+@dataclass(frozen=True)
+class Refitting:
+    """How a set of terms is tried: the cooling of its refit, and whether to ``insist``: a support that the quadratic
+    model promises but a reheated refit does not confirm is then fitted once more without reheating."""
+
+    schedule: Schedule = COMPARE
+    insist: bool = True
+
+
+REFITTING = Refitting()
 
 
 @dataclass(frozen=True)
@@ -114,92 +137,131 @@ def eliminate(
     protected: BoolArray,
     price: float,
     interrupt: Callable[[], bool] | None = None,
-    schedule: Schedule = COMPARE,
-    insist: bool = True,
+    how: Refitting = REFITTING,
     ceiling: float = np.inf,
 ) -> Selection:
     """Select terms of ``full`` starting from ``fit`` (which has all of them, in order).
 
-    ``protected`` marks terms that must stay; ``price`` is the BIC's cost of one coefficient, log(samples).  With
-    ``insist`` a support that the quadratic model promises but a reheated refit does not confirm is fitted once more
-    without reheating.  A fit that costs more than ``ceiling`` with all its terms keeps them.
+    ``protected`` marks terms that must stay; ``price`` is the BIC's cost of one coefficient, log(samples).  A fit that
+    costs more than ``ceiling`` with all its terms keeps them.
     """
-    fixed = ~full.free
-    gentle = Schedule(schedule.levels[-1:], schedule.iterations)
+    return _Stepwise(data, full, price, how, interrupt).run(fit, protected, ceiling)
 
-    def refit(keep: BoolArray, origin: Fit, present: BoolArray, cooling: Schedule = schedule) -> Fit:
-        coefficients = np.zeros(len(full.exponents))
-        coefficients[present] = origin.terms.coefficients
-        terms = full.with_coefficients(coefficients).select(keep)
-        return anneal(data, terms, origin.states, cooling, interrupt)
 
-    def bic(of: Fit) -> float:
-        return of.cost + price * float(of.terms.free.sum())
+@dataclass(frozen=True)
+class _Support:
+    """A fit on some of the terms of the full library, and which they are."""
 
-    present = np.ones(len(full.exponents), dtype=bool)
-    current = anneal(data, fit.terms, fit.states, schedule, interrupt)
-    if not np.isfinite(current.cost):
-        return Selection(current, np.inf, 1)
-    if current.cost > ceiling:
-        return Selection(current, bic(current), 1)
-    best = current
-    tried = {present.tobytes()}
-    retried: set[tuple[bytes, bytes]] = set()
-    refits, beyond = 1, 0
-    while beyond <= PATIENCE and not (interrupt is not None and interrupt()):
-        quadratic = quadratic_model(data, full, current)
-        if quadratic is None:
-            break
-        free_keep, free_protected = present[full.free], protected[full.free]
-        moves: list[BoolArray] = []
-        base = quadratic.restricted_cost(free_keep)
-        goal = quadratic.best_support(free_keep, free_protected, price)
-        moves.append(goal)
-        ranked = quadratic.ranked_removals(free_keep, free_protected)
-        cheap = [j for rise, j in ranked if rise < 0.5 * price]
-        if len(cheap) > 2:
-            half = free_keep.copy()
-            half[cheap[: len(cheap) // 2]] = False
-            moves.append(half)
-        for _, j in ranked[:2]:
-            single = free_keep.copy()
-            single[j] = False
-            moves.append(single)
-        added = _best_addition(quadratic, free_keep)
-        if added is not None:
-            moves.append(added)
-        step: tuple[Fit, BoolArray] | None = None
-        fallback: tuple[Fit, BoolArray] | None = None
-        for move in moves:
-            keep = fixed.copy()
-            keep[full.free] = move
-            promised = base + price * free_keep.sum() - quadratic.restricted_cost(move) - price * move.sum()
-            seen = keep.tobytes() in tried
-            if seen and (not insist or promised <= 0.0 or (keep.tobytes(), present.tobytes()) in retried):
-                continue
-            tried.add(keep.tobytes())
-            trials = [] if seen else [refit(keep, current, present)]
-            if insist and promised > 0.0 and not any(bic(t) < bic(current) for t in trials):
-                # reheated, the path has left a minimum that the quadratic model sees: stay in it
-                retried.add((keep.tobytes(), present.tobytes()))
-                trials.append(refit(keep, current, present, gentle))
-            trial = min(trials, key=bic)
-            refits += len(trials)
-            if bic(trial) < bic(current) and bic(trial) < bic(best):
-                step = (trial, keep)
+    fit: Fit
+    present: BoolArray
+
+
+class _Stepwise:
+    """Stepwise selection: supports tried, refits counted."""
+
+    def __init__(
+        self,
+        data: Data,
+        full: Terms,
+        price: float,
+        how: Refitting,
+        interrupt: Callable[[], bool] | None,
+    ) -> None:
+        self.data, self.full, self.price, self.interrupt = data, full, price, interrupt
+        self.schedule, self.insist = how.schedule, how.insist
+        self.gentle = Schedule(how.schedule.levels[-1:], how.schedule.iterations)
+        self.tried: set[bytes] = set()
+        self.retried: set[tuple[bytes, bytes]] = set()
+        self.refits = 0
+
+    def bic(self, of: Fit) -> float:
+        """Cost and the price of the coefficients."""
+        return of.cost + self.price * float(of.terms.free.sum())
+
+    def refit(self, keep: BoolArray, origin: _Support, cooling: Schedule) -> Fit:
+        """The fit on the terms ``keep``, from another support's path and coefficients."""
+        self.refits += 1
+        coefficients = np.zeros(len(self.full.exponents))
+        coefficients[origin.present] = origin.fit.terms.coefficients
+        terms = self.full.with_coefficients(coefficients).select(keep)
+        return anneal(self.data, terms, origin.fit.states, cooling, self.interrupt)
+
+    def run(self, fit: Fit, protected: BoolArray, ceiling: float) -> Selection:
+        """From all terms to the support with the lowest BIC that was found."""
+        present = np.ones(len(self.full.exponents), dtype=bool)
+        self.refits = 1
+        current = _Support(anneal(self.data, fit.terms, fit.states, self.schedule, self.interrupt), present)
+        if not np.isfinite(current.fit.cost):
+            return Selection(current.fit, np.inf, 1)
+        if current.fit.cost > ceiling:
+            return Selection(current.fit, self.bic(current.fit), 1)
+        best, beyond = current.fit, 0
+        self.tried.add(present.tobytes())
+        while beyond <= SETTINGS.patience and not (self.interrupt is not None and self.interrupt()):
+            quadratic = quadratic_model(self.data, self.full, current.fit)
+            if quadratic is None:
                 break
-            if keep.sum() < present.sum() and (fallback is None or bic(trial) < bic(fallback[0])):
-                fallback = (trial, keep)
-        if step is not None:
-            beyond = 0
-            current, present = step
-            best = current
-        elif fallback is not None and bic(fallback[0]) < bic(best) + 50.0 * price:
-            beyond += 1
-            current, present = fallback
-        else:
-            break
-    return Selection(best, bic(best), refits)
+            better, fallback = self.step(quadratic, current, best, protected[self.full.free])
+            if better is not None:
+                beyond, current, best = 0, better, better.fit
+            elif fallback is not None and self.bic(fallback.fit) < self.bic(best) + SETTINGS.hopeless * self.price:
+                beyond, current = beyond + 1, fallback
+            else:
+                break
+        return Selection(best, self.bic(best), self.refits)
+
+    def step(
+        self, quadratic: Quadratic, current: _Support, best: Fit, protected: BoolArray
+    ) -> tuple[_Support | None, _Support | None]:
+        """The first support that the quadratic model suggests and a refit finds better than all before; else the best
+        of those with fewer terms, to go on from."""
+        keep_now = current.present[self.full.free]
+        base = quadratic.restricted_cost(keep_now)
+        fallback: _Support | None = None
+        for move in _moves(quadratic, keep_now, protected, self.price):
+            keep = ~self.full.free
+            keep[self.full.free] = move
+            cost = quadratic.restricted_cost(move)
+            promised = base + self.price * keep_now.sum() - cost - self.price * move.sum()
+            trial = self.trial(keep, current, promised)
+            if trial is None:
+                continue
+            if self.bic(trial) < self.bic(current.fit) and self.bic(trial) < self.bic(best):
+                return _Support(trial, keep), None
+            fewer = keep.sum() < current.present.sum()
+            if fewer and (fallback is None or self.bic(trial) < self.bic(fallback.fit)):
+                fallback = _Support(trial, keep)
+        return None, fallback
+
+    def trial(self, keep: BoolArray, current: _Support, promised: float) -> Fit | None:
+        """The better of a reheated refit and, where that does not keep the model's promise, one that is not; None where
+        the support was tried before."""
+        key, pair = keep.tobytes(), (keep.tobytes(), current.present.tobytes())
+        seen = key in self.tried
+        if seen and (not self.insist or promised <= 0.0 or pair in self.retried):
+            return None
+        self.tried.add(key)
+        trials = [] if seen else [self.refit(keep, current, self.schedule)]
+        if self.insist and promised > 0.0 and not any(self.bic(t) < self.bic(current.fit) for t in trials):
+            # reheated, the path has left a minimum that the quadratic model sees: stay in it
+            self.retried.add(pair)
+            trials.append(self.refit(keep, current, self.gentle))
+        return min(trials, key=self.bic)
+
+
+def _moves(quadratic: Quadratic, keep: BoolArray, protected: BoolArray, price: float) -> list[BoolArray]:
+    """Supports worth a refit: the lowest predicted BIC, half of the cheap terms less, the two cheapest single removals,
+    the best single addition."""
+    moves = [quadratic.best_support(keep, protected, price)]
+    ranked = quadratic.ranked_removals(keep, protected)
+    cheap = [j for rise, j in ranked if rise < SETTINGS.cheap * price]
+    removals = [cheap[: len(cheap) // 2]] if len(cheap) > 2 else []
+    for removed in [*removals, *([j] for _, j in ranked[:2])]:
+        fewer = keep.copy()
+        fewer[removed] = False
+        moves.append(fewer)
+    added = _best_addition(quadratic, keep)
+    return moves if added is None else [*moves, added]
 
 
 def _best_addition(quadratic: Quadratic, keep: BoolArray) -> BoolArray | None:

@@ -15,7 +15,8 @@ from itertools import pairwise
 import numpy as np
 
 from jetode.equations.polynomials import Exponents
-from jetode.joint.forms import Form, named, regular_of
+from jetode.joint.forms.base import Form
+from jetode.joint.parts import equation_of, named
 from jetode.joint.shooting.gaussnewton import Data, Fit, Linearisation
 from jetode.joint.shooting.layout import Terms
 from jetode.joint.term_selection import Quadratic, expand
@@ -27,7 +28,7 @@ RESAMPLES = 100
 
 @dataclass(frozen=True)
 class TermStability:
-    """Share of the resamples whose support has this term of P, D, a (or f0, c); ``chosen``: the fit has it."""
+    """Share of the resamples whose support has this term of a part (P, D, a …); ``chosen``: the fit has it."""
 
     part: str
     powers: Exponents
@@ -71,7 +72,7 @@ def contributions(data: Data, full: Terms, fit: Fit, count: int = STRETCHES) -> 
 
 def term_stability(data: Data, form: Form, fit: Fit, price: float, seed: int = 0) -> tuple[TermStability, ...]:
     """The stability of every term that the form could have; () where the path cannot be linearised."""
-    full = form.terms(regular_of(fit.terms))
+    full = form.terms(equation_of(fit.terms))
     present, coefficients = expand(full, fit.terms)
     free, protected = full.free, form.protected(full)[full.free]
     information, gradients = contributions(data, full, fit)

@@ -10,10 +10,10 @@ import numpy as np
 
 from jetode.integration.forecast import forecast
 from jetode.integration.valid_prediction_time import valid_prediction_time
+from jetode.joint.candidates import states_for
 from jetode.joint.fit import JointFit
 from jetode.joint.path import Identified, estimate_path, final_q, past_state
 from jetode.joint.problem import FEWEST_SAMPLES, Prepared, prepare, stretches
-from jetode.joint.search import states_for
 from jetode.joint.shooting.annealing import Schedule, anneal
 from jetode.joint.shooting.gaussnewton import path_states
 from jetode.reconstruction.settings import EXAMINATION

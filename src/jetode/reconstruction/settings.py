@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jetode.joint.problem import CLEAN_SIGMA
-from jetode.joint.search import FEW_TERMS, MAX_SCORE, MIN_MARGIN
+from jetode.joint.search_settings import DECISION
 
 FEWEST_SAMPLES = 100  # of a record: fewer leave no equation with three coordinates anything to be tested on
 
@@ -61,10 +61,10 @@ class Limits:
     spread_ratio: tuple[float, float] = (0.6, 1.6)  # of a long run's std over the record's
     clean_residual: float = CLEAN_SIGMA  # of std: what an equation may leave of a record without noise
     rival: float = 10.0  # ΔBIC of another form: odds of 150 to 1
-    margin: float = MIN_MARGIN  # ΔBIC of one term, as the search demands
-    score: float = MAX_SCORE  # of the test for missing terms, as the search demands
+    margin: float = DECISION.min_margin  # ΔBIC of one term, as the search demands
+    score: float = DECISION.max_score  # of the test for missing terms, as the search demands
     oscillations: float = 5.0  # fewer cannot show a second time what they showed once
-    terms: int = FEW_TERMS  # coefficients: with more, a polynomial imitates what it cannot state
+    terms: int = DECISION.few_terms  # coefficients: with more, a polynomial imitates what it cannot state
     exact: float = 1e-6  # of std: a residual that no imitation leaves, however many its coefficients
     skill: float = 0.25  # oscillations that held-out forecasts must hold
     colour: float = 0.1  # correlation of neighbouring residuals from which noise is called coloured

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from jetode.equations import mathml
-from jetode.equations.polynomials import text
+from jetode.equations.writers import text
 from jetode.integration.forecast import Forecast
 from jetode.reconstruction.checks import CHECKS, notes, walk
 from jetode.reconstruction.model import Model

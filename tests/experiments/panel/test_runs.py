@@ -117,7 +117,7 @@ def test_comparison_does_not_see_the_gauge(name):
     channel = panel.select([name])[0]
     moved = channel.regular.with_hidden_scaled(-3.0).with_hidden_shifted({(1, 0): 0.7, (0, 0): 2.0})
     if moved.is_chain:
-        moved = moved.with_second_changed(2.0, {(1,): -0.3, (0,): 1.5})
+        moved = moved.changed(1, 2.0, {(1,): -0.3, (0,): 1.5})
     same = compare(model_of(moved.canonical(1e-9)), channel.regular, channel.tc)
     assert same.right and same.error < 1e-9
 

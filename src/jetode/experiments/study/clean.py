@@ -8,7 +8,8 @@ import numpy as np
 
 from jetode.catalogue.systems import systems
 from jetode.equations.closure import Closure, gauge_factor, relative_l2
-from jetode.equations.polynomials import graded_order, text
+from jetode.equations.polynomials import graded_order
+from jetode.equations.writers import text
 from jetode.experiments.core.store import Task
 from jetode.experiments.study import plots
 from jetode.experiments.study.cells import GAUSSIAN, SYSTEMS, Cell, exact

@@ -22,10 +22,10 @@ class Schedule:
 
 
 def rescale_hidden(fit: Fit) -> Fit:
-    """The same fit with w (in a chain v too) at unit spread: otherwise D's constant grows, w shrinks and its jumps cost
-    nothing."""
+    """The same fit with its hidden coordinates at unit spread: otherwise D's constant grows, w shrinks and its jumps
+    cost nothing."""
     terms = fit.terms
-    hidden = range(terms.chain + 1, terms.dimension)
+    hidden = range(terms.shifts + 1, terms.dimension)
     spread = np.std(fit.states[:, hidden], axis=0)
     if not np.all((spread > 0.0) & (spread < np.inf)):
         return fit

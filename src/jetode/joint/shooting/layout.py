@@ -46,11 +46,11 @@ RK8 = Tableau(np.array(STAGES[:N_STAGES, :N_STAGES]), np.array(WEIGHTS))
 @dataclass(frozen=True)
 class Terms:
     """A polynomial vector field as a list of terms sorted by row: ``x'_row += coefficient · monomial``; the first
-    ``chain`` components are ``x'_i = x_{i+1}``.  ``free[j]`` says whether coefficient ``j`` is estimated, and
+    ``shifts`` components are ``x'_i = x_{i+1}``.  ``free[j]`` says whether coefficient ``j`` is estimated, and
     ``precision[j] (θ_j − mean[j])²`` is added to the cost (a weak ridge; a hold on the pole while q is large)."""
 
     dimension: int
-    chain: int
+    shifts: int
     rows: IntArray
     exponents: tuple[Exponents, ...]
     coefficients: FloatArray
@@ -70,7 +70,7 @@ class Terms:
         free_offsets = np.searchsorted(self.rows[self.free], np.arange(self.dimension + 1))
         return Program(
             (0,) * self.dimension,
-            self.chain,
+            self.shifts,
             parent,
             variable,
             offsets,

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from jetode.equations.closure import Closure
+from jetode.equations.equation import Equation
 from jetode.equations.field import Field
 from jetode.equations.polynomials import Exponents
-from jetode.equations.regular import RegularClosure, leading_monomial
+from jetode.equations.regular import RegularClosure
 from jetode.integration.forecast import Forecast, forecast, horizon_samples
 from jetode.joint.bands import forecast_band
 from jetode.joint.path import EndState, Identified, StateFit, past_state, paths_through
@@ -213,11 +214,7 @@ class RegularDynamics:
         )
 
 
-def canonical_vector(regular: RegularClosure) -> tuple[list[tuple[str, Exponents]], FloatArray]:
-    """Names and values of all coefficients but the leading 1 of D and of c."""
-    items = [(("f0", e), c) for e, c in regular.f0.items()]
-    items += [(("c", e), c) for e, c in regular.c.items() if e != leading_monomial(regular.c)]
-    items += [(("a", e), c) for e, c in regular.a.items()]
-    items += [(("D", e), c) for e, c in regular.D.items() if e != regular.lead]
-    items += [(("P", e), c) for e, c in regular.P.items()]
-    return [k for k, _ in items], np.array([c for _, c in items])
+def canonical_vector(equation: Equation) -> tuple[list[tuple[str, Exponents]], FloatArray]:
+    """Names and values of all coefficients but the leading 1 of D and of other factors."""
+    listed = equation.coefficients()
+    return [(part, e) for part, e, _ in listed], np.array([c for *_, c in listed])

@@ -8,7 +8,7 @@ from typing import Any
 
 from jetode.equations import mathml
 from jetode.equations.closure import Closure
-from jetode.equations.regular import RegularClosure
+from jetode.equations.equation import Equation
 
 
 @dataclass(frozen=True)
@@ -36,14 +36,17 @@ class RationalEquation:
 
     def rates(self) -> dict[str, Any]:
         """u_i' as SymPy expressions."""
-        return _chained(self.names, {self.names[-1]: self.closure.sympy()})
+        import sympy
+
+        slopes = {a: sympy.Symbol(b) for a, b in pairwise(self.names)}
+        return slopes | {self.names[-1]: self.closure.sympy()}
 
 
 @dataclass(frozen=True)
 class RegularEquation:
-    """u_i' = u_{i+1}, u_{n−2}' = a + D w, w' = P; in a chain u0' = f0 + c v comes first."""
+    """Rows such as u_i' = u_{i+1}, u_{n−2}' = a + D w, w' = P."""
 
-    regular: RegularClosure
+    regular: Equation
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -64,18 +67,4 @@ class RegularEquation:
 
     def rates(self) -> dict[str, Any]:
         """u_i', w' as SymPy expressions."""
-        import sympy
-
-        names, parts = self.names, self.regular.sympy()
-        last = {names[-2]: parts["a"] + parts["D"] * sympy.Symbol("w"), "w": parts["P"]}
-        if self.regular.is_chain:
-            last = {"u0": parts["f0"] + parts["c"] * sympy.Symbol("v")} | last
-        return _chained(names, last)
-
-
-def _chained(names: tuple[str, ...], last: dict[str, Any]) -> dict[str, Any]:
-    """The rows u_i' = u_{i+1} before the ones given."""
-    import sympy
-
-    chain = names[: len(names) - len(last) + 1]
-    return {a: sympy.Symbol(b) for a, b in pairwise(chain)} | last
+        return self.regular.sympy_rates()

@@ -1,0 +1,400 @@
+"""One type for every equation of motion: coordinates x_0 … x_{n−1} with a row each (docs/mathematics.md §3).
+
+Jets (u_i' = u_{i+1}, u_{n−1}' = P), regular closures (the last row but one is u_{n−2}' = a + D w), chains (u0' = f0 +
+c v) and memory closures (x' = P(x, m), linear rows for m) differ in their rows alone; see :mod:`jetode.equations.rows`.
+Where all rows but the last are coupled, a *cascade*, the state and the jets u0 … u_{n−1} determine each other, and the
+record obeys one rational closure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+
+from jetode.equations import rows as algebra
+from jetode.equations.closure import Closure
+from jetode.equations.field import Field
+from jetode.equations.polynomials import (
+    Exponents,
+    Polynomial,
+    add,
+    derivative,
+    evaluate,
+    from_json,
+    multiply,
+    rescale,
+    scale,
+    to_json,
+    to_sympy,
+)
+from jetode.equations.record_closure import closure_of_rows
+from jetode.equations.rows import Coupled, Row, Rows, part_names
+from jetode.equations.writers import Infix, latex_name, latex_writer, text_writer
+from jetode.support.arrays import FloatArray
+from jetode.support.errors import InputError
+
+
+@dataclass(frozen=True)
+class Readout:
+    """The recorded signal: offset + gain · x_index."""
+
+    index: int = 0
+    gain: float = 1.0
+    offset: float = 0.0
+
+    def __call__(self, states: FloatArray) -> FloatArray:
+        """The signal at states (…, n)."""
+        return self.offset + self.gain * states[..., self.index]
+
+
+@dataclass(frozen=True, eq=False)
+class Equation:
+    """Rows, a name for each coordinate (None: u0, u1 … and v, w for hidden ones), the number of leading coordinates
+    that are derivatives of the signal (None: as many as the leading shifts say, the last coordinate being hidden),
+    and how the recorded signal is read off the state."""
+
+    rows: Rows
+    labels: tuple[str, ...] | None = None
+    jet_count: int | None = None
+    readout: Readout = field(default_factory=Readout)
+
+    def __post_init__(self) -> None:
+        n = len(self.rows)
+        if not n or isinstance(self.rows[-1], Coupled):
+            raise InputError("The 'rows' parameter must end in a plain row. Got none instead.")
+        for i, row in enumerate(self.rows):
+            offset, factor, rate = part_names(i, n)
+            if isinstance(row, Coupled):
+                _require_length(offset, row.offset, i + 1)
+                _require_length(factor, row.factor, i + 1)
+                if not row.factor:
+                    raise InputError(f"The '{factor}' parameter must have at least one term. Got an empty one instead.")
+            else:
+                _require_length(rate, row, n)
+        if self.labels is not None and len(set(self.labels)) != n:
+            raise InputError(f"The 'labels' parameter must hold {n} different names. Got {self.labels} instead.")
+        if self.jet_count is not None and not 1 <= self.jet_count <= 1 + self._leading_shifts:
+            raise InputError(
+                f"The 'jet_count' parameter must be 1 to {1 + self._leading_shifts} with these rows. "
+                f"Got {self.jet_count} instead."
+            )
+        if not 0 <= self.readout.index < n:
+            raise InputError(f"The 'readout' parameter must name one of {n} coordinates. Got {self.readout} instead.")
+
+    def with_rows(self, rows: Rows) -> Self:
+        """The same coordinates with other rows."""
+        return replace(self, rows=rows)
+
+    # -- coordinates ---------------------------------------------------------------------------------
+
+    @property
+    def dimension(self) -> int:
+        """The number of coordinates."""
+        return len(self.rows)
+
+    @property
+    def _leading_shifts(self) -> int:
+        count = 0
+        for row in self.rows:
+            if not (isinstance(row, Coupled) and row.is_shift):
+                break
+            count += 1
+        return count
+
+    @property
+    def n_jets(self) -> int:
+        """How many leading coordinates are u0, u1, …; the others are hidden."""
+        if self.jet_count is not None:
+            return self.jet_count
+        return 1 + min(self._leading_shifts, max(self.dimension - 2, 0))
+
+    @property
+    def is_cascade(self) -> bool:
+        """Whether every row but the last is coupled and the signal is x_0: state and jets determine each other."""
+        return all(isinstance(row, Coupled) for row in self.rows[:-1]) and self.readout == Readout()
+
+    def cascade(self) -> tuple[Coupled, ...]:
+        """The coupled rows of a cascade."""
+        found = tuple(row for row in self.rows[:-1] if isinstance(row, Coupled))
+        if not self.is_cascade:
+            raise InputError(
+                f"The equation of {', '.join(self.names())} is no cascade: its state does not follow from the "
+                "derivatives of the signal."
+            )
+        return found
+
+    def names(self) -> tuple[str, ...]:
+        """Names of the state's coordinates."""
+        if self.labels is not None:
+            return self.labels
+        hidden = self.dimension - self.n_jets
+        between = ("v",) if hidden == 2 else tuple(f"v{i + 1}" for i in range(hidden - 1))
+        return (*(f"u{i}" for i in range(self.n_jets)), *between, "w")[: self.dimension]
+
+    def parts(self) -> dict[str, Polynomial]:
+        """The polynomials that define the equation, by name (:func:`part_names`), in the order of the rows; leading
+        shifts between jets have none."""
+        out: dict[str, Polynomial] = {}
+        for i in range(self.n_jets - 1, self.dimension):
+            row = self.rows[i]
+            offset, factor, rate = part_names(i, self.dimension)
+            out |= {offset: row.offset, factor: row.factor} if isinstance(row, Coupled) else {rate: row}
+        return out
+
+    def leads(self) -> dict[str, Exponents]:
+        """Leading monomial of every factor among the parts: its coefficient is a matter of gauge."""
+        return {
+            part_names(i, self.dimension)[1]: row.lead
+            for i, row in enumerate(self.rows)
+            if isinstance(row, Coupled) and i >= self.n_jets - 1
+        }
+
+    def coefficients(self) -> list[tuple[str, Exponents, float]]:
+        """(part, exponents, value) of all coefficients but the leading ones of factors."""
+        leads = self.leads()
+        return [(part, e, c) for part, p in self.parts().items() for e, c in p.items() if leads.get(part) != e]
+
+    def rates(self) -> list[Polynomial]:
+        """The rates of all coordinates, each a polynomial over all of them."""
+        return [algebra.rate(self.rows, i) for i in range(self.dimension)]
+
+    @property
+    def field(self) -> Field:
+        """The vector field on the state."""
+        return Field(self.dimension, tuple(self.rates()[self.n_jets - 1 :]))
+
+    def jets(self, states: FloatArray) -> FloatArray:
+        """Jet coordinates (…, n) of states (…, n): u_{k+1} = Σ_i ∂u_k/∂x_i x_i'."""
+        flow = [
+            evaluate(row.offset, states[..., : i + 1]) + evaluate(row.factor, states[..., : i + 1]) * states[..., i + 1]
+            for i, row in enumerate(self.cascade())
+        ]
+        out = [np.asarray(states[..., 0], dtype=np.float64)]
+        for slopes in self._jet_slopes():
+            out.append(_total([evaluate(p, states) * flow[i] for i, p in slopes]))
+        return np.stack(out, axis=-1)
+
+    def states(self, jets: FloatArray) -> FloatArray:
+        """States of jets, the inverse of :meth:`jets`; not finite where a factor vanishes."""
+        out = np.full_like(jets, 0.0, dtype=np.float64)
+        out[..., 0] = jets[..., 0]
+        flow: list[FloatArray] = []
+        with np.errstate(divide="ignore", invalid="ignore"):
+            for i, (row, slopes) in enumerate(zip(self.cascade(), self._jet_slopes(), strict=True)):
+                *earlier, (_, own) = slopes  # u_{i+1} is affine in the rate of x_i, with ∂u_i/∂x_i free of x_i
+                rate = jets[..., i + 1]
+                if earlier:
+                    rate = rate - _total([evaluate(p, out) * flow[k] for k, p in earlier])
+                if any(any(e) for e in own) or own[(0,) * self.dimension] != 1.0:
+                    rate = rate / evaluate(own, out)
+                flow.append(rate)
+                lower = out[..., : i + 1]
+                out[..., i + 1] = (rate - evaluate(row.offset, lower)) / evaluate(row.factor, lower)
+        return out
+
+    def _jet_slopes(self) -> Iterator[list[tuple[int, Polynomial]]]:
+        """The gradients of u0, u1 … u_{n−2} over the state: (i, ∂u_k/∂x_i) where that is not zero, i = k last."""
+        n = self.dimension
+        rates = self.rates()
+        u: Polynomial = {(1,) + (0,) * (n - 1): 1.0}
+        for _ in range(n - 1):
+            slopes = [(i, slope) for i in range(n) if (slope := derivative(u, i))]
+            yield slopes
+            u = add(*(multiply(slope, rates[i]) for i, slope in slopes))
+
+    def hidden(self, jets: FloatArray) -> FloatArray:
+        """The last coordinate at jets, e.g. w = (u_{n−1} − a)/D of a regular closure; not finite on the pole itself."""
+        return self.states(jets)[..., -1]
+
+    @property
+    def lead(self) -> Exponents:
+        """The leading monomial of the last factor, D."""
+        return self.cascade()[-1].lead
+
+    def pole_factor(self) -> Polynomial | None:
+        """D where it vanishes somewhere, None where it is a constant."""
+        last = self.cascade()[-1]
+        return dict(last.factor) if last.vanishes else None
+
+    # -- gauge ---------------------------------------------------------------------------------------
+
+    def changed(self, j: int, alpha: float, g: Mapping[Exponents, float]) -> Self:
+        """The same equation in x̃_j = α x_j + g(x_0 … x_{j−1}), where row j − 1 is coupled."""
+        if not 0 < j < self.dimension or not isinstance(self.rows[j - 1], Coupled):
+            raise InputError(f"The 'j' parameter must be a coordinate that a coupled row introduces. Got {j} instead.")
+        return self.with_rows(algebra.changed(self.rows, j, alpha, g))
+
+    def with_hidden_scaled(self, alpha: float) -> Self:
+        """The same equation with its last coordinate multiplied by α."""
+        return self.with_rows(algebra.scaled(self.rows, self.dimension - 1, alpha))
+
+    def with_hidden_shifted(self, g: Mapping[Exponents, float]) -> Self:
+        """The same equation with g(x_0 … x_{n−2}) added to its last coordinate."""
+        return self.changed(self.dimension - 1, 1.0, g)
+
+    def gauge(self, j: int | None = None) -> tuple[float, Polynomial]:
+        """(α, g) with which α x_j + g is canonical, the coordinates before it being as they are (default: the last)."""
+        row = self.cascade()[(self.dimension - 1 if j is None else j) - 1]
+        return algebra.divide(row.offset, row.factor)
+
+    def _gauges(self) -> Iterator[tuple[int, float, Polynomial]]:
+        """(j, α, g) of every change to canonical coordinates, those before x_j being canonical already."""
+        rows, last = self.rows, self.dimension - 1
+        for j in self._introduced():
+            row = rows[j - 1]
+            assert isinstance(row, Coupled)
+            yield j, *algebra.divide(row.offset, row.factor)
+            if j < last:
+                rows = algebra.reduced(rows, j)
+
+    def _introduced(self) -> Iterator[int]:
+        """Coordinates with a gauge: those that coupled rows introduce which are more than shifts between jets."""
+        for i, row in enumerate(self.rows):
+            if isinstance(row, Coupled) and not (row.is_shift and i < self.dimension - 2):
+                yield i + 1
+
+    def canonical(self, tolerance: float = algebra.CANCELLED) -> Self:
+        """Row by row: every factor of leading coefficient 1, no term of an offset divisible by its leading monomial.
+
+        Terms that cancel to less than ``tolerance`` of what they are made of are dropped.
+        """
+        rows = self.rows
+        for j in self._introduced():
+            rows = algebra.reduced(rows, j, tolerance)
+        return self.with_rows(rows)
+
+    def canonical_states(self, states: FloatArray) -> FloatArray:
+        """States (…, n) in the coordinates of the canonical form."""
+        out = np.array(states, dtype=np.float64)
+        for j, alpha, g in self._gauges():
+            out[..., j] = alpha * out[..., j] + evaluate(g, out[..., :j])
+        return out
+
+    def canonical_jacobian(self, state: FloatArray) -> FloatArray:
+        """∂(canonical state)/∂(state) at one state."""
+        out, at = np.eye(self.dimension), np.array(state, dtype=np.float64)
+        for j, alpha, g in self._gauges():
+            step = np.eye(self.dimension)
+            step[j, :j] = [float(evaluate(derivative(g, i), at[:j])) for i in range(j)]
+            step[j, j] = alpha
+            out = step @ out
+            at[j] = alpha * at[j] + float(evaluate(g, at[:j]))
+        return out
+
+    def in_units(self, amplitude: float, time: float) -> Self:
+        """From dimensionless coordinates ũ_i = u_i time^i/amplitude, τ = t/time to physical ones (hidden ones kept)."""
+        seen = self.n_jets
+        factors = [time**i / amplitude if i < seen else 1.0 for i in range(self.dimension)]
+
+        def of(i: int, row: Row) -> Row:
+            if i < seen - 1:
+                return row
+            rate = amplitude / time ** (i + 1) if i < seen else 1.0 / time
+            if isinstance(row, Coupled):
+                return Coupled(*(scale(rescale(p, factors[: i + 1]), rate) for p in (row.offset, row.factor)))
+            return scale(rescale(row, factors), rate)
+
+        gain = amplitude * factors[self.readout.index] if self.readout.index < seen else amplitude
+        readout = replace(self.readout, gain=self.readout.gain * gain, offset=self.readout.offset * amplitude)
+        moved = self.with_rows(tuple(of(i, row) for i, row in enumerate(self.rows)))
+        return moved if self.readout == Readout() else replace(moved, readout=readout)
+
+    # -- the rational closure ------------------------------------------------------------------------
+
+    def rational(self) -> Closure:
+        """D u_{n−1}' = N of a cascade; with the one factor D0 of a regular closure D is D0^(m−1), m = max(2, degree of
+        P in w), and constant factors give a plain polynomial."""
+        self.cascade()
+        numerator, denominator = closure_of_rows(self.rows)
+        return Closure(numerator, denominator, self.dimension)
+
+    # -- writing down --------------------------------------------------------------------------------
+
+    def written(self, writer: Infix, names: tuple[str, ...]) -> list[str]:
+        """The right-hand sides, coupled rows as offset + factor · next coordinate."""
+        return [
+            writer.coupled(row.offset, row.factor, names[: i + 1], names[i + 1])
+            if isinstance(row, Coupled)
+            else writer.polynomial(row, names)
+            for i, row in enumerate(self.rows)
+        ]
+
+    def text(self, digits: int = 6) -> str:
+        """The equations, one per line."""
+        names = self.names()
+        return "\n".join(f"{n}' = {r}" for n, r in zip(names, self.written(text_writer(digits), names), strict=True))
+
+    def latex_rows(self, digits: int = 6) -> list[tuple[str, str]]:
+        """(left, right) of every equation as LaTeX."""
+        names = tuple(latex_name(n) for n in self.names())
+        return [(rf"\dot {n}", r) for n, r in zip(names, self.written(latex_writer(digits), names), strict=True)]
+
+    def latex(self, digits: int = 6) -> str:
+        """The equations as one LaTeX ``aligned`` block."""
+        lines = [f"{left} &= {right}" for left, right in self.latex_rows(digits)]
+        return r"\begin{aligned}" + r" \\ ".join(lines) + r"\end{aligned}"
+
+    def _repr_latex_(self) -> str:
+        return f"$${self.latex(4)}$$"
+
+    def sympy(self) -> dict[str, Any]:
+        """The parts as SymPy expressions in the coordinates, e.g. ``{"a": …, "D": …, "P": …}``."""
+        names = self.names()
+        return {part: to_sympy(p, names[: len(next(iter(p), ()))]) for part, p in self.parts().items()}
+
+    def sympy_rates(self) -> dict[str, Any]:
+        """The rate of every coordinate as a SymPy expression."""
+        import sympy
+
+        names = self.names()
+        out: dict[str, Any] = {}
+        for i, row in enumerate(self.rows):
+            if isinstance(row, Coupled):
+                following, known = sympy.Symbol(names[i + 1]), names[: i + 1]
+                coupled = to_sympy(row.offset, known) + to_sympy(row.factor, known) * following
+                out[names[i]] = following if row.is_shift else coupled
+            else:
+                out[names[i]] = to_sympy(row, names)
+        return out
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; inverse of :meth:`from_json`."""
+        return {
+            "rows": [
+                {"offset": to_json(row.offset), "factor": to_json(row.factor)}
+                if isinstance(row, Coupled)
+                else {"rate": to_json(row)}
+                for row in self.rows
+            ],
+            "names": list(self.names()),
+            "jets": self.n_jets,
+            "readout": {"index": self.readout.index, "gain": self.readout.gain, "offset": self.readout.offset},
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Equation:
+        """Inverse of :meth:`to_json`."""
+        rows: list[Row] = [
+            from_json(row["rate"]) if "rate" in row else Coupled(from_json(row["offset"]), from_json(row["factor"]))
+            for row in data["rows"]
+        ]
+        read = data["readout"]
+        readout = Readout(int(read["index"]), float(read["gain"]), float(read["offset"]))
+        return Equation(tuple(rows), tuple(data["names"]), int(data["jets"]), readout)
+
+
+def _require_length(name: str, polynomial: Polynomial, length: int) -> None:
+    for e in polynomial:
+        if len(e) != length:
+            raise InputError(f"Exponents of '{name}' must have {length} entries. Got {e} instead.")
+
+
+def _total(terms: list[FloatArray]) -> FloatArray:
+    """Their sum, without adding zeros: infinite rates may be among them."""
+    out = terms[0]
+    for term in terms[1:]:
+        out = out + term
+    return out

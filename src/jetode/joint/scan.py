@@ -1,0 +1,102 @@
+"""From many guesses to a few fits: a first look on a stretch of the record, then cooling on all that is searched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from jetode.joint.candidates import Interrupt, by_cost, distinct, held_terms, plausible, states_for
+from jetode.joint.forms.base import Candidate
+from jetode.joint.parts import equation_of, is_factor
+from jetode.joint.problem import STEP, Prepared
+from jetode.joint.search_settings import COOLING, DECISION, SCAN, SEARCH
+from jetode.joint.shooting.annealing import Schedule, anneal
+from jetode.joint.shooting.gaussnewton import Data, path_states
+
+
+def scan_data(prepared: Prepared, sigma: float, candidates: Iterable[Candidate] = ()) -> Data:
+    """The stretch that candidates are scanned on; for forms whose hidden coordinates show only now and then, all that
+    is searched."""
+    length = SEARCH.length if any(c.form.shows_late for c in candidates) else SCAN.length
+    return prepared.data(sigma, min(prepared.y.size, round(length / prepared.jets.spacing)), SCAN.step * STEP)
+
+
+def scan(prepared: Prepared, sigma: float, candidates: Iterable[Candidate], interrupt: Interrupt) -> list[Candidate]:
+    """Fit every candidate on a stretch with its factor fixed, the better ones further with it held; best first."""
+    candidates = list(candidates)
+    data = scan_data(prepared, sigma, candidates)
+    jets = prepared.jets.head(data.y.size)
+    looked = []
+    for candidate in candidates:
+        if interrupt():
+            break
+        start = candidate.form.start(jets, candidate.guess)
+        terms = start.terms
+        if candidate.fixed:
+            terms = replace(terms, free=terms.free & ~is_factor(terms))
+        else:
+            terms = candidate.form.terms(equation_of(terms), candidate.hold)
+        looked.append(
+            replace(candidate, fit=anneal(data, terms, start.states[data.layout.first], SCAN.look, interrupt))
+        )
+    looked.sort(key=by_cost)
+    late = any(c.form.shows_late for c in looked)
+    limit = DECISION.gross * data.n_samples if late else np.inf  # on all the record, the factor has little left to gain
+    out = []
+    for candidate in looked[: SCAN.kept]:
+        if candidate.fit is None or not candidate.cost < limit:
+            continue
+        fit = anneal(data, held_terms(candidate, candidate.fit), candidate.fit.states, SCAN.again, interrupt)
+        out.append(replace(candidate, fit=fit))
+    return distinct(sorted((c for c in out if c.cost < limit and plausible(c, prepared)), key=by_cost))
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What candidates of one climb are compared on: the record, the noise level trusted, the samples searched, and the
+    price of a term."""
+
+    prepared: Prepared
+    sigma: float
+    data: Data
+    price: float
+
+
+def cool(problem: Problem, scanned: list[Candidate], plain: list[Candidate], interrupt: Interrupt) -> list[Candidate]:
+    """Cool the scanned candidates on all that is searched with their factors held, and those that need no scan from the
+    start; keep what term selection could still make best."""
+    out = _carried_on(problem, scanned, interrupt)
+    data, price = problem.data, problem.price
+    ceiling = COOLING.hopeless * max(min(map(by_cost, out), default=np.inf), float(data.n_samples))
+    jets = problem.prepared.jets.head(data.y.size)
+    for candidate in plain:
+        begun = candidate.form.start(jets, candidate.guess)
+        for schedule in (COOLING.schedule, COOLING.patient):
+            fit = anneal(data, begun.terms, begun.states[data.layout.first], schedule, interrupt, ceiling=ceiling)
+            out.append(replace(candidate, fit=fit))
+            if fit.cost <= DECISION.suspicious(data.n_samples) * data.n_samples:
+                break
+    out = distinct(sorted((c for c in out if np.isfinite(c.cost)), key=by_cost))
+    reach = out[0].cost + COOLING.select_reach * price if out else 0.0
+    return [c for c in out if c.cost <= reach and plausible(c, problem.prepared)]
+
+
+def _carried_on(problem: Problem, scanned: list[Candidate], interrupt: Interrupt) -> list[Candidate]:
+    """The best of the scanned candidates, fitted to all that is searched."""
+    prepared, data = problem.prepared, problem.data
+    stretch = scan_data(prepared, problem.sigma, scanned)
+    reach = scanned[0].cost + SCAN.carry_reach * problem.price if scanned else 0.0
+    out = []
+    for candidate in scanned[: SCAN.carried]:
+        if interrupt() or candidate.fit is None or candidate.cost > reach:
+            break
+        start = states_for(prepared, equation_of(candidate.fit.terms), data)
+        known = data.layout.first < stretch.y.size
+        start[known] = path_states(candidate.fit, stretch)[data.layout.first[known]]
+        levels = COOLING.schedule.levels[COOLING.cold_start if known.all() else 0 :]
+        schedule = Schedule(levels, COOLING.schedule.iterations)
+        held = held_terms(candidate, candidate.fit)
+        out.append(replace(candidate, fit=anneal(data, held, start, schedule, interrupt)))
+    return out
