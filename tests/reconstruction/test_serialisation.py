@@ -1,4 +1,4 @@
-"""Model files: those of version 2 load and forecast as they did, those of today obey the schema, bad ones are refused."""
+"""Model files: those of version 2 load and forecast as they did, today's obey the schema, bad ones are refused."""
 
 import json
 from dataclasses import replace
@@ -25,7 +25,6 @@ def name(request):
 
 
 def test_saved_models_forecast_as_they_did(name):
-    model = jetode.load(SAVED / f"{name}.json")
     before = np.genfromtxt(SAVED / f"{name}.csv", delimiter=",", names=True)
     stopped = jetode.load(SAVED / f"{name}.json").forecast(before["t"][-1])
     scale = np.abs(before["value"]).max()

@@ -89,13 +89,13 @@ BLIND = Sufficiency((1.0,), {2: (0.8,), 3: (0.8,), 4: (0.8,)}, {1.4: (0.1,)})
 @pytest.mark.parametrize(
     ("change", "word"),
     [
-        ({"sampling": 1.0}, "faster"),
+        ({"resolution": 1.0}, "faster"),
         ({"drift": 0.5, "drift_z": 6.0}, "stationary"),
         ({"sufficiency": BLIND}, "delays"),
         ({"oscillations": 12.0}, "longer"),
         ({"colour": 0.5}, "sigma"),
         ({"residual": 0.5}, "lower noise"),
-        ({"offset": 50.0, "sampling": 1.0}, "mean lies 50 std from 0"),
+        ({"offset": 50.0, "resolution": 1.0}, "mean lies 50 std from 0"),
         ({}, "another channel"),
     ],
 )

@@ -37,6 +37,10 @@ MOST_ITERATIONS = 4500  # of the search: eight times what Lorenz at 15 % needs, 
 CLEAN_ITERATIONS = 3000  # where the null space of a clean record has found nothing: its iterations take longer
 FNN_SAMPLES = 3000
 DELAY = 0.5  # tc: of the false neighbours
+UNFOLLOWED = (
+    "No equation of the family follows this record once its path has to obey it: another form, or noise that is not "
+    "white (give its size with sigma)."
+)
 
 
 class Effort:
@@ -128,7 +132,7 @@ def centre_pole(data: Data, fit: Fit, price: float, interrupt: Callable[[], bool
     if at.size == 0 or interrupt():
         return fit
     variance = np.diag(covariance_of(data, fit))[np.flatnonzero(np.flatnonzero(fit.terms.free) == at[0])[0]]
-    if fit.terms.coefficients[at[0]] ** 2 >= price * variance:
+    if not fit.terms.coefficients[at[0]] ** 2 < price * variance:
         return fit
     terms = fit.terms.select(np.arange(len(fit.terms.exponents)) != at[0])
     centred = anneal(data, terms, fit.states, Schedule((30.0 * fit.q, fit.q), POLISH_ITERATIONS), interrupt)
@@ -142,10 +146,13 @@ def refine_sigma(data: Data, fit: Fit, sigma: float) -> float:
 
 
 def covariance_of(data: Data, fit: Fit) -> FloatArray:
-    """Gauss–Newton covariance of the free coefficients at a fit."""
+    """Gauss–Newton covariance of the free coefficients at a fit; NaN where its path cannot be linearised."""
     linear = Linearisation(data, fit.terms)
     linear.at(fit.states, fit.terms.coefficients)
-    return linear.eliminate(fit.q, 0.0).coefficient_covariance()
+    eliminated = linear.eliminate(fit.q, 0.0)
+    if not np.isfinite(eliminated.schur).all():
+        return np.full(eliminated.schur.shape, np.nan)
+    return eliminated.coefficient_covariance()
 
 
 def false_neighbour_order(prepared: Prepared) -> int:
@@ -294,16 +301,15 @@ def fit_joint(
     say(WithModel("polishing coefficients and path"))
     data, fit = polish(prepared, best.fit, prepared.sigma, interrupt)
     if not np.isfinite(fit.cost):
-        return Refusal(
-            "No equation of the family follows this record once its path has to obey it: another form, or noise that "
-            "is not white (give its size with sigma)."
-        )
+        return Refusal(UNFOLLOWED)
     fit = centre_pole(data, fit, found.price, interrupt)
     chi2 = fit.cost / data.n_samples
     level = prepared.sigma
     if request.sigma is None:
         data, fit, level = refined(prepared, data, fit, interrupt)
     covariance = covariance_of(data, fit)
+    if not (np.isfinite(covariance).all() and np.isfinite(path_states(fit, data)).all()):
+        return Refusal(UNFOLLOWED)
     identified = Identified(fit.terms, prepared.amplitude, prepared.time, level, covariance, prepared.robust)
     paths = describe(identified, prepared, data, fit, [r.n for r in request.records])
     rivals = tuple(

@@ -30,7 +30,7 @@ class Jets:
         lengths: list[int] = []
         for n in self.lengths:
             take = min(n, samples - sum(lengths))
-            if take < 4 * self.trim + 2 and lengths:
+            if take < min(n, 4 * self.trim + 2) and lengths:  # a piece that is there in full counts, however short
                 break
             lengths.append(take)
             if take < n:

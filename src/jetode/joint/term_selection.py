@@ -63,8 +63,8 @@ class Quadratic:
     @classmethod
     def around(cls, coefficients: FloatArray, schur: FloatArray, reduced: FloatArray) -> Quadratic | None:
         """From the reduced system of a linearisation at these coefficients, its rounding bounded; None where it is not
-        finite."""
-        if not np.all(np.isfinite(schur)):
+        finite or curved the wrong way, as where the path runs away."""
+        if not np.all(np.isfinite(schur)) or np.any(np.diag(schur) < 0.0):
             return None
         scale = 1.0 / np.sqrt(np.maximum(np.diag(schur), 1e-300))
         values, vectors = np.linalg.eigh(schur * scale[:, None] * scale[None, :])

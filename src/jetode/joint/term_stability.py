@@ -85,7 +85,8 @@ def term_stability(data: Data, form: Form, fit: Fit, price: float, seed: int = 0
     count = np.zeros(int(free.sum()))
     for drawn in rng.multinomial(pieces, np.full(pieces, 1.0 / pieces), RESAMPLES):
         model = Quadratic.around(coefficients[free], information, drawn @ gradients + pull)
-        assert model is not None
+        if model is None:
+            return ()
         count += model.best_support(present[free], protected, price)
     terms = [term for term, is_free in zip(named(full), free, strict=True) if is_free]
     return tuple(

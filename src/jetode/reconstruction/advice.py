@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from jetode.reconstruction.evidence import Evidence
 from jetode.reconstruction.settings import LIMITS
 from jetode.records.series import Series
@@ -13,6 +15,7 @@ from jetode.signal.suitability import SUITABILITY
 
 ANOTHER = "Try another channel of the same system, or order 4 (`jetode diagnose` says what the record shows)."
 FORECAST_ONLY = "Use it to forecast only; for an equation, try another channel of the same system or order 4."
+COMPLETE = "Record longer, or fill its gaps."
 PAPER = "Leave the degrees out and use method='joint', which allows for noise and poles, or another channel."
 NOISY = 0.02  # of the signal: from here on less noise would help a record that cannot decide
 
@@ -20,8 +23,8 @@ NOISY = 0.02  # of the signal: from here on less noise would help a record that 
 def unfit(e: Evidence) -> str:
     """Where no equation of the family fits."""
     limits = SUITABILITY
-    if e.sampling < limits.coarse:
-        return _faster(e.sampling)
+    if e.resolution < limits.coarse:
+        return _faster(e.resolution)
     if limits.drifts(e.drift, e.drift_z):
         return f"Use a stationary stretch: the mean drifts by {e.drift:.2g} std between the halves of the record."
     if e.sufficiency is not None and e.sufficiency.hidden:
@@ -42,16 +45,19 @@ def undecided(e: Evidence) -> str:
     return f"Record longer{cleaner} (there are {e.oscillations:.0f} oscillations): the choice then becomes clear."
 
 
-def nearer_zero(e: Evidence) -> str:
-    """Where the mean lies far from 0."""
+def nearer_zero(offset: float) -> str:
+    """Where the mean lies ``offset`` std from 0."""
     return (
-        f"Subtract a constant from the record: its mean lies {e.offset:.0f} std from 0, so far that powers "
+        f"Subtract a constant from the record: its mean lies {offset:.3g} std from 0, so far that powers "
         "of the signal are hard to tell apart."
     )
 
 
 def refused(record: Series) -> str:
     """Where nothing could be fitted at all."""
+    offset = abs(float(np.nanmean(record.values))) / record.std
+    if offset > SUITABILITY.far_offset:
+        return nearer_zero(offset)
     try:
         density = samples_per_tc(record)
     except Unsuitable:
@@ -64,9 +70,9 @@ def refused(record: Series) -> str:
     return ANOTHER
 
 
-def _faster(sampling: float) -> str:
+def _faster(resolution: float) -> str:
     return (
-        f"Sample faster: there are {sampling:.2g} samples in the time in which the signal changes by its own size, "
+        f"Sample faster: there are {resolution:.2g} samples in the time in which the signal changes by its own size, "
         f"{SUITABILITY.coarse:g} or more are wanted."
     )
 

@@ -171,7 +171,7 @@ JOINT: tuple[Check[Evidence], ...] = (
         "A stretch could be held out of the fit",
         lambda e: nan if isnan(e.held_out) else 1.0,
         lambda e: "No stretch of the record could be held out to test the equation on.",
-        lambda e: "Record longer, or fill its gaps.",
+        lambda e: advice.COMPLETE,
         at_least=1.0,
         yes_or_no=True,
     ),
@@ -202,10 +202,10 @@ JOINT: tuple[Check[Evidence], ...] = (
         lambda e: e.skill,
         lambda e: (
             f"Forecasts fail within {e.skill:.2g} oscillations on a held-out stretch."
-            if e.skill == e.skill
+            if not isnan(e.skill)
             else "Forecasts fail: none could be tried on a held-out stretch."
         ),
-        advice.unfit,
+        lambda e: advice.COMPLETE if isnan(e.skill) else advice.unfit(e),
         at_least=LIMITS.skill,
     ),
     Check(

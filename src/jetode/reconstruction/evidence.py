@@ -50,7 +50,7 @@ class Evidence:
     BIC over a change of one term, and over another form; ``oscillations``: how many the record holds; ``drift``: of its
     mean between halves (in std); ``lyapunov``: largest exponent in 1/time unit of the record;
     ``score``: gain of all absent terms of a larger library over chance, as a standard normal variable; ``terms``: free
-    coefficients; ``sampling``: samples per tc; ``drift_z``: drift in its standard errors;
+    coefficients; ``resolution``: samples per tc; ``drift_z``: drift in its standard errors;
     ``spectrum_distance``: share of power at other frequencies in the long run than in the record;
     ``exponents``: Lyapunov spectrum with ``exponent_errors``, ``dimension``: that of Kaplan and Yorke;
     ``sufficiency``: jets against delays, tested where the model is refused; ``exhausted``: the search ended at its
@@ -76,7 +76,7 @@ class Evidence:
     lyapunov_error: float
     terms: int
     complete: bool
-    sampling: float = inf
+    resolution: float = inf
     drift_z: float = 0.0
     spectrum_distance: float = nan
     score: float = nan
@@ -99,7 +99,7 @@ class Evidence:
     @classmethod
     def from_json(cls, data: Mapping[str, Any], clean: bool = False) -> Evidence:
         """Inverse of :meth:`to_json`; what a file does not have is unknown, and ``clean`` may stand beside it."""
-        missing = {"margin": inf, "rival": inf, "distance": inf, "sampling": inf}
+        missing = {"margin": inf, "rival": inf, "distance": inf, "resolution": inf}
         given: dict[str, Any] = {"clean": clean}
         for item in fields(cls):
             value: Any = data.get(item.name)
@@ -230,7 +230,7 @@ def _long_run(regular: RegularClosure, states: FloatArray, tc: float, spacing: f
     """Run ``regular`` from the last of the record's ``states``, sampled ``spacing`` tc apart."""
     signal = states[:, 0]
     spread = np.std(states, axis=0)
-    step, length = INTEGRATION.rollout_step * tc, INTEGRATION.rollout * tc
+    step, length = tc / INTEGRATION.rollout_density, INTEGRATION.rollout * tc
     run = forecast(regular.field, states[-1], spread, length, step, rtol=INTEGRATION.rollout_rtol)
     middle = 0.5 * (signal.max() + signal.min())
     reach = EXAMINATION.reach * (signal.max() - signal.min())
@@ -240,7 +240,7 @@ def _long_run(regular: RegularClosure, states: FloatArray, tc: float, spacing: f
         bounded,
         quantile_distance(signal, run.values) if enough else inf,
         float(np.std(run.values) / spread[0]),
-        spectrum_distance(signal, run.values, spacing, INTEGRATION.rollout_step) if enough else nan,
+        spectrum_distance(signal, run.values, spacing, 1.0 / INTEGRATION.rollout_density) if enough else nan,
     )
     lyapunov = lyapunov_spectrum(regular.field, states[-1], length, step) if bounded else None
     if lyapunov is None or lyapunov.stop is not Stop.COMPLETED:
@@ -278,7 +278,7 @@ def gather(joint: JointFit, records: Sequence[Series], interrupt: Callable[[], b
         lyapunov_error=run.exponent_errors[0] if run.exponents else nan,
         terms=int(model.terms.free.sum()),
         complete=joint.complete and not interrupt(),
-        sampling=1.0 / jets.spacing,
+        resolution=1.0 / jets.spacing,
         score=joint.score,
         offset=abs(float(np.mean(smooth))) / float(np.std(smooth)),
         clean=joint.prepared.clean,

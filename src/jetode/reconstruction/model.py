@@ -221,7 +221,7 @@ class Model:
     def rollout(self, duration: float | None = None) -> FloatArray:
         """Jets of a long run from the end of the record (default 400 tc), tc/20 apart, as far as it gets."""
         tc = self.characteristic_time
-        return self.dynamics.rollout(duration or INTEGRATION.rollout * tc, INTEGRATION.rollout_step * tc)
+        return self.dynamics.rollout(duration or INTEGRATION.rollout * tc, tc / INTEGRATION.rollout_density)
 
     # -- what single kinds have ------------------------------------------------------------------------------
 

@@ -39,6 +39,7 @@ from jetode.records.series import Series, require_complete, require_samples
 from jetode.signal.decimate import reduce_all
 from jetode.signal.embedding import embedding_diagnostics
 from jetode.signal.jets_against_delays import sufficiency
+from jetode.signal.suitability import SUITABILITY
 from jetode.support.arrays import FloatArray
 from jetode.support.errors import InputError
 
@@ -126,7 +127,7 @@ def joint(
         return bool(rational) and rational[-1].verdict.trusted
 
     request = Request(records, wanted, sigma, loss, constraints, seed)
-    fitted = fit_joint(request, budget, progress, accept)
+    fitted = _too_far(records) or fit_joint(request, budget, progress, accept)
     if isinstance(fitted, Proposal):
         found = rational[-1]
     elif isinstance(fitted, Refusal):
@@ -148,6 +149,14 @@ def _records(record: Series | Sequence[Series]) -> tuple[Series, ...]:
     for r in records:
         require_samples(r, FEWEST_SAMPLES, "the 'joint' method")
     return records
+
+
+def _too_far(records: Sequence[Series]) -> Refusal | None:
+    """Why a record whose mean is too far from 0 for its powers to differ is not fitted at all."""
+    offset = max(abs(float(np.nanmean(r.values))) / r.std for r in records)
+    if offset <= SUITABILITY.farthest_offset:
+        return None
+    return Refusal(f"The record's mean lies {offset:.3g} std from 0: no power of it can be told from another.")
 
 
 def _check_joint(order: Any, sigma: float | None, max_seconds: float | None, loss: str) -> None:

@@ -19,7 +19,7 @@ class Integration:
     nearly_exact: float = CLEAN_SIGMA  # of std: noise below which they are, as for the fit's own integrator
     rollout_rtol: float = 1e-7  # of long runs, which are looked at as a whole
     rollout: float = 400.0  # tc: a long run visits an attractor such as Lorenz's on both sides many times
-    rollout_step: float = 0.05  # tc: about 120 points per period of a sine
+    rollout_density: float = 20.0  # points per tc: about 120 per period of a sine
     near_pole: float = 0.1  # of the typical |D|: nearer, w = (u2 − a)/D of a spline's jets is mostly error
     carried_agreement: float = (
         0.2  # std: a state carried to the end by the closure must agree that well with the spline

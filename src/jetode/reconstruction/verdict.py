@@ -100,7 +100,7 @@ def judge(evidence: Evidence, checks: Sequence[Check[Evidence]] = JOINT) -> Verd
         return Verdict("exact", _exact(evidence), holds=holds)
     verdict = Verdict("none", failed.sentence(evidence), failed.advice(evidence), holds)
     if evidence.offset > SUITABILITY.far_offset:
-        verdict = replace(verdict, advice=advice.nearer_zero(evidence))
+        verdict = replace(verdict, advice=advice.nearer_zero(evidence.offset))
     if evidence.complete and evidence.sufficiency is not None and evidence.sufficiency.hidden:
         verdict = replace(verdict, reason=f"{verdict.reason} {evidence.sufficiency.sentence()}")
     return verdict

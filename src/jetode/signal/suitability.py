@@ -14,7 +14,10 @@ class Suitability:
     drift: float = 0.25  # std between the halves' means: more is another regime, not a wandering mean,
     drift_significance: float = 3.0  # if it is also this many standard errors
     heavy_noise: float = 0.3  # of the signal's std: above, what looks like noise may be motion faster than the sampling
-    far_offset: float = 6.0  # std of the mean from 0: beyond, powers of the signal are hard to tell apart
+    far_offset: float = 6.0  # std of the mean from 0: beyond, powers of the signal are hard to tell apart,
+    farthest_offset: float = (
+        1e3  # and beyond this, not at all: a cube then differs from a parabola by 1e-9 of its value
+    )
 
     def drifts(self, size: float, z: float) -> bool:
         """Whether the mean drifts."""

@@ -1,0 +1,87 @@
+"""Checks as data: the verdict and the report walk one list, so that neither cites what the other does not show."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import jetode
+from jetode.reconstruction.checks import CHECKS, JOINT, Check, first_failure, walk
+from jetode.reconstruction.evidence import Evidence, PaperEvidence, evidence_of
+from jetode.reconstruction.verdict import judge, judge_paper
+from jetode.reporting.report import evidence as shown
+
+SAVED = Path(__file__).parent / "saved"
+GOOD = Evidence(
+    chi2=1.0, noise_ratio=1.0, block_ratio=1.0, colour=0.0, held_out=1.0, skill=2.0, bounded=True, distance=0.1,
+    spread_ratio=1.0, residual=0.15, margin=9.0, rival=50.0, oscillations=40.0, drift=0.0, lyapunov=0.9,
+    lyapunov_error=0.1, terms=6, complete=True, score=0.5, held=(1.0, 2.0, 3.0, 4.0),
+)  # fmt: skip
+CLEAN = replace(GOOD, clean=True, residual=1e-9, noise_ratio=40.0, held_out=1e5, block_ratio=9.0, terms=14, score=7.0)
+CHANGES = [
+    {"complete": False}, {"oscillations": 3.0}, {"noise_ratio": 1.5}, {"bounded": False}, {"block_ratio": 3.0},
+    {"held_out": np.nan}, {"held_out": 2.0}, {"spread_ratio": 0.3}, {"distance": 1.0}, {"skill": 0.1},
+    {"skill": np.nan}, {"terms": 14}, {"score": 5.0}, {"rival": 3.0}, {"margin": 0.5},
+    {"clean": True, "residual": 0.05}, {"bounded": False, "held_out": np.nan, "skill": np.nan},
+]  # fmt: skip
+
+
+def table(found):
+    model = jetode.load(SAVED / "joint_lorenz.json")
+    return shown(replace(model, diagnostics={"evidence": found.to_json(), "clean": found.clean})).rows
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=str)
+def test_what_decides_is_the_first_failure_that_the_report_shows(change):
+    found = replace(GOOD, **change)
+    failed = [row for row in table(found) if row[3] == "✗ fail"]
+    decided = first_failure(JOINT, found)
+    assert decided is not None and failed[0][0] == decided.name
+    assert judge(found).reason == decided.sentence(found) and judge(found).grade == "none"
+
+
+@pytest.mark.parametrize("found", [GOOD, CLEAN], ids=["noisy", "clean"])
+def test_a_good_model_fails_nothing(found):
+    verdict = judge(found)
+    assert verdict.grade == "exact" and verdict.trusted
+    assert not any(row[3] == "✗ fail" for row in table(found)) and len(table(found)) >= 8
+
+
+def test_what_is_exempt_is_not_judged():
+    names = {o.check.name for o in walk(JOINT, CLEAN)}
+    assert "Residual over estimated noise" not in names and "Residual of a record without noise [std]" in names
+
+
+def test_a_missing_measure_is_no_second_failure():
+    found = replace(GOOD, bounded=False, held_out=np.nan, skill=np.nan)
+    assert [o.passed for o in walk(JOINT, found)].count(False) == 1
+    assert [row[1] for row in table(found)].count("not measured") >= 2
+
+
+def test_evidence_keeps_its_types():
+    assert Evidence.from_json(GOOD.to_json()) == GOOD
+    paper = PaperEvidence((1.0, 2.0, 0.1), 5.0, 1.5, 2)
+    assert PaperEvidence.from_json(paper.to_json()) == paper and evidence_of({"evidence": paper.to_json()}) == paper
+    assert evidence_of({}) is None
+
+
+def test_the_papers_verdict():
+    good = PaperEvidence((2.0, 2.0, 0.1), 5.0, 1.5, 2)
+    assert judge_paper(good).trusted and good.follow == 2
+    assert "Only 1 of 3 forecasts" in judge_paper(replace(good, times=(2.0, 0.1, 0.1))).reason
+    assert "Only 1 of 3 rollouts" in judge_paper(replace(good, bounded=1)).reason
+
+
+def test_how_long_forecasts_hold_is_part_of_the_verdict():
+    holds = judge(GOOD).holds
+    assert (holds.lower, holds.median, holds.upper) == (1.75, 2.5, 3.25)
+    assert judge(replace(GOOD, held=())).holds is None
+
+
+def test_a_new_check_is_one_entry(monkeypatch):
+    """It decides and is shown, and nothing else knows of it."""
+    toy = Check("Chaos", lambda e: e.lyapunov, lambda e: "It is chaotic.", lambda e: "Calm down.", at_most=0.5)
+    assert judge(GOOD, (*JOINT, toy)).reason == "It is chaotic."
+    monkeypatch.setitem(CHECKS, "joint", (*JOINT, toy))
+    assert ("Chaos", "0.9", "≤\u00a00.5", "✗ fail") in table(GOOD)

@@ -1,0 +1,47 @@
+"""Records that are odd but ordinary end in a verdict, whatever it says: no exception, no warning, numbers to see."""
+
+import numpy as np
+import pytest
+
+import jetode
+from jetode.reporting.report import report
+
+
+@pytest.fixture(scope="module")
+def lorenz():
+    return jetode.systems["lorenz"].simulate(60.0).observe("x")
+
+
+def examined(values, **options):
+    model = jetode.reconstruct(jetode.Series(values, 0.01), **options)
+    assert model.verdict.reason and (model.verdict.trusted or model.verdict.advice)
+    ahead = model.forecast(1.0)
+    assert np.isfinite(ahead.values).all()
+    assert f'data-grade="{model.verdict.grade}"' in report(model, ahead)
+    return model
+
+
+def test_a_third_of_the_samples_missing_in_many_gaps(lorenz):
+    """Pieces between the gaps are shorter than the search would take; the held-out check used to run past them."""
+    rng = np.random.default_rng(2)
+    values = jetode.add_noise(lorenz.values, 0.05, np.random.default_rng(0))
+    while np.isnan(values).mean() < 0.3:
+        start = rng.integers(0, values.size - 60)
+        values[start : start + rng.integers(1, 60)] = np.nan
+    model = examined(values)
+    assert model.evidence.held_out < 1.25  # of pieces of every length
+
+
+def test_a_mean_far_from_0(lorenz):
+    for noise in (0.0, 0.05):
+        values = jetode.add_noise(lorenz.values, noise, np.random.default_rng(0)) if noise else lorenz.values
+        model = examined(values + 1e6 * values.std())
+        assert model.verdict.grade == "none" and "1e+06 std from 0" in model.verdict.reason
+        assert "Subtract a constant" in model.verdict.advice
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", [(-8.0, 8.0), (-np.inf, 6.0)], ids=["both", "top"])
+def test_a_clipped_record(lorenz, limit):
+    model = examined(np.clip(lorenz.values, *limit), max_seconds=40.0)
+    assert model.verdict.grade == "none"
