@@ -1,4 +1,4 @@
-"""One type for every equation of motion: coordinates x_0 … x_{n−1} with a row each (docs/mathematics.md §3).
+"""One type for every equation of motion: coordinates x_0 … x_{n−1} with a row each (docs/mathematics.md (3.14)).
 
 Jets (u_i' = u_{i+1}, u_{n−1}' = P), regular closures (the last row but one is u_{n−2}' = a + D w), chains (u0' = f0 +
 c v) and memory closures (x' = P(x, m), linear rows for m) differ in their rows alone; see :mod:`jetode.equations.rows`.

@@ -1,4 +1,5 @@
-"""From rows to the rational closure of the record: coordinates are eliminated from the last coupled row to the first.
+"""From rows to the rational closure of the record: coordinates are eliminated from the last coupled row to the first
+(docs/mathematics.md (3.15)).
 
 Let row i be x' = f + c v with v obeying B v^{(m+1)} = A(x_0 … x, v, v' … v^{(m)}).  Its (m + 1)-th derivative is
 
@@ -46,8 +47,11 @@ def _through(rows: Sequence[Row], i: int, row: Coupled, closure: Closure) -> Clo
     cleared = max(*(weight(p) for p in (numerator, below)), weight(above) - 1, 0)
     hidden = _hidden(flow, row)
     return (
-        add(_in_jets(numerator, flow, row, hidden, cleared), _in_jets(above, flow, row, hidden, cleared + 1)),
-        _in_jets(below, flow, row, hidden, cleared),
+        add(
+            *_in_jets(_collected(numerator, n), row, hidden, cleared),
+            *_in_jets(_listed(above, n), row, hidden, cleared + 1),
+        ),
+        add(*_in_jets(_listed(below, n), row, hidden, cleared)),
     )
 
 
@@ -78,26 +82,40 @@ class _Flow:
 
 
 def _hidden(flow: _Flow, row: Coupled) -> list[Polynomial]:
-    """V_0 … V_m."""
+    """V_0 … V_m over (x_0 … x_i, y_1 … y_{m+1})."""
     factor = embed(row.factor, flow.n)
     slope = flow(factor)
     i = len(next(iter(row.factor))) - 1
     out = [add(flow.unit(i + 1), scale(embed(row.offset, flow.n), -1.0))]
     for k in range(1, flow.derivatives):
         out.append(add(multiply(factor, flow(out[-1])), scale(multiply(slope, out[-1]), -float(k))))
+    return [{e[: flow.count]: c for e, c in v.items()} for v in out]
+
+
+Hidden = tuple[tuple[int, ...], Polynomial]  # powers of v … v^{(m)}, and what multiplies them
+
+
+def _listed(p: Polynomial, n: int) -> list[Hidden]:
+    """The terms of a polynomial over (x, y, v) one by one."""
+    return [(e[n:], {e[:n]: c}) for e, c in p.items()]
+
+
+def _collected(p: Polynomial, n: int) -> list[Hidden]:
+    """The terms of a polynomial over (x, y, v) by their powers of v."""
+    out: dict[tuple[int, ...], Polynomial] = {}
+    for powers, term in _listed(p, n):
+        out.setdefault(powers, {}).update(term)
+    return list(out.items())
+
+
+def _in_jets(terms: Sequence[Hidden], row: Coupled, hidden: Sequence[Polynomial], cleared: int) -> list[Polynomial]:
+    """c^cleared times every term, as polynomials over (x_0 … x_i, y_1 … y_{m+1})."""
+    n = len(next(iter(hidden[0])))
+    factor = embed(row.factor, n)
+    out = []
+    for powers, coefficient in terms:
+        product = power(factor, cleared - sum((k + 1) * p for k, p in enumerate(powers)), n)
+        for value, p in zip(hidden, powers, strict=True):
+            product = multiply(product, power(value, p, n))
+        out.append(multiply(product, coefficient))
     return out
-
-
-def _in_jets(p: Polynomial, flow: _Flow, row: Coupled, hidden: Sequence[Polynomial], cleared: int) -> Polynomial:
-    """c^cleared times p as a polynomial over (x_0 … x_i, y_1 … y_{m+1})."""
-    n = flow.count
-    factor, values = embed(row.factor, n), [{e[:n]: c for e, c in v.items()} for v in hidden]
-    parts = []
-    for e, c in p.items():
-        powers = e[n:]
-        monomial: Polynomial = {e[:n]: c}
-        product = multiply(monomial, power(factor, cleared - flow.weight({e: c}), n))
-        for value, k in zip(values, powers, strict=True):
-            product = multiply(product, power(value, k, n))
-        parts.append(product)
-    return add(*parts)

@@ -1,11 +1,12 @@
-"""The regular closure (docs/mathematics.md §3): the rational closure D u' = N without its pole, parts by their names.
+"""The regular closure (docs/mathematics.md (3.1)–(3.5)): the rational closure D u' = N without its pole, by its parts.
 
 For order n (jet coordinates u0 … u_{n−1}) the last coordinate is replaced by the hidden coordinate w:
 
     u_i' = u_{i+1}  (i < n−2),     u_{n−2}' = a(u0 … u_{n−2}) + D(u0 … u_{n−2}) w,     w' = P(u0 … u_{n−2}, w)
 
 so that u_{n−1} = a + D w.  Nothing here is singular; differentiating u_{n−1} = a + D w gives N/D back exactly.
-A *chain* (order 3) has a second hidden coordinate v in place of u1, seen through a factor that can vanish:
+A *chain* (order 3, docs/mathematics.md (3.9)) has a second hidden coordinate v in place of u1, seen through a factor
+that can vanish:
 
     u0' = f0(u0) + c(u0) v,     v' = a(u0, v) + D(u0, v) w,     w' = P(u0, v, w)
 

@@ -1,4 +1,4 @@
-"""Rows of an equation of motion (docs/mathematics.md §3) and what changes of one coordinate do to all of them.
+"""Rows of an equation of motion (docs/mathematics.md (3.14)) and what changes of one coordinate do to all of them.
 
 A row is the rate of one coordinate.  A *coupled* row introduces the next coordinate,
 

@@ -1,4 +1,4 @@
-"""What a form of the equation is (docs/mathematics.md §4): monomials per part, a start from jets, steps of the ladder.
+"""What a form of the equation is (docs/mathematics.md §4.5): monomials per part, a start from jets, steps to climb.
 
 A file of this package is a form: a subclass of :class:`Form` with its start, and a :class:`Family` named ``FAMILY``
 that gives the candidates with which the search tries it.  Everything is dimensionless: u/std, t/tc.

@@ -1,4 +1,4 @@
-"""Where the joint fit of a form begins (docs/mathematics.md §3 collapse, §4 start): linear algebra on smoothed jets.
+"""Where the joint fit of a form begins (docs/mathematics.md (3.8), (4.5), (4.6)): linear algebra on smoothed jets.
 
 From a guess of D follow ``a`` from the collapse curve (on D = 0 the attractor is u_{n−1} = a), the hidden coordinate
 ``w`` from D w = u_{n−1} − a by a solve penalised on its second difference (so that it passes smoothly through the
