@@ -14,6 +14,7 @@ from scipy.io import savemat, wavfile
 
 from jetode.records.formats import base, format_of, open_table
 from jetode.records.formats.base import Format, register
+from jetode.records.formats.mat5 import check_elements
 from jetode.records.reading import read
 from jetode.records.table import ArrayTable, Column
 from jetode.support.errors import InputError
@@ -116,6 +117,20 @@ def test_matlab_structs(tmp_path):
     same(read(path, column="run/x"))
     with pytest.raises(InputError, match=r"several columns \(1 'other', 2 'run/time', 3 'run/x'\)"):
         read(path)
+
+
+def test_matlab_elements_of_no_known_type_do_not_reach_scipy(tmp_path):
+    """With an element's type set to 0 scipy's reader ends the process."""
+    path = tmp_path / "a.mat"
+    for variables in ({"t": T, "x": X}, {"run": {"x": X, "note": "hi", "cell": np.array([1, "a"], dtype=object)}}):
+        savemat(path, variables)
+        raw = path.read_bytes()
+        check_elements(raw, 10**6)
+        at = raw.rindex(struct.pack("<II", 9, 8 * N))  # the tag of the numbers
+        for kind in (0, 8, 10, 19, 200):
+            path.write_bytes(raw[:at] + struct.pack("<I", kind) + raw[at + 4 :])
+            with pytest.raises(InputError, match="not a MATLAB file"):
+                read(path)
 
 
 def test_matlab_version_7_3(tmp_path):
