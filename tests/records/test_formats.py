@@ -399,6 +399,12 @@ def test_what_packs_well_is_not_refused(tmp_path):
     assert read(tmp_path / "a.npz").n == 3 * 10**6
 
 
+def test_a_signalling_nan_is_a_gap_without_a_warning(tmp_path):
+    raw = np.append(X.astype(np.float32).view(np.uint32), np.uint32(0x7FA00000))
+    wavfile.write(tmp_path / "a.wav", 8000, raw.view(np.float32))
+    assert np.isnan(read(tmp_path / "a.wav").values[-1])
+
+
 def test_wav_of_any_usual_depth(tmp_path):
     for kind, scale in ((np.int16, 1e4), (np.int32, 1e9), (np.float32, 1.0), (np.uint8, 100)):
         samples = (scale * (X + (1 if kind is np.uint8 else 0))).astype(kind)
