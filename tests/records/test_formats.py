@@ -14,6 +14,7 @@ from scipy.io import savemat, wavfile
 
 from jetode.records.formats import base, format_of, open_table
 from jetode.records.formats.base import Format, register
+from jetode.records.formats.mat5 import check_elements
 from jetode.records.reading import read
 from jetode.records.table import ArrayTable, Column
 from jetode.support.errors import InputError
@@ -116,6 +117,20 @@ def test_matlab_structs(tmp_path):
     same(read(path, column="run/x"))
     with pytest.raises(InputError, match=r"several columns \(1 'other', 2 'run/time', 3 'run/x'\)"):
         read(path)
+
+
+def test_matlab_elements_of_no_known_type_do_not_reach_scipy(tmp_path):
+    """With an element's type set to 0 scipy's reader ends the process."""
+    path = tmp_path / "a.mat"
+    for variables in ({"t": T, "x": X}, {"run": {"x": X, "note": "hi", "cell": np.array([1, "a"], dtype=object)}}):
+        savemat(path, variables)
+        raw = path.read_bytes()
+        check_elements(raw, 10**6)
+        at = raw.rindex(struct.pack("<II", 9, 8 * N))  # the tag of the numbers
+        for kind in (0, 8, 10, 19, 200):
+            path.write_bytes(raw[:at] + struct.pack("<I", kind) + raw[at + 4 :])
+            with pytest.raises(InputError, match="not a MATLAB file"):
+                read(path)
 
 
 def test_matlab_version_7_3(tmp_path):
@@ -382,6 +397,12 @@ def test_declared_sizes_of_hdf5_and_matlab(tmp_path):
 def test_what_packs_well_is_not_refused(tmp_path):
     np.savez_compressed(tmp_path / "a.npz", x=np.repeat([0.0, 1.0, 0.5], 10**6), dt=1.0)
     assert read(tmp_path / "a.npz").n == 3 * 10**6
+
+
+def test_a_signalling_nan_is_a_gap_without_a_warning(tmp_path):
+    raw = np.append(X.astype(np.float32).view(np.uint32), np.uint32(0x7FA00000))
+    wavfile.write(tmp_path / "a.wav", 8000, raw.view(np.float32))
+    assert np.isnan(read(tmp_path / "a.wav").values[-1])
 
 
 def test_wav_of_any_usual_depth(tmp_path):

@@ -117,7 +117,8 @@ class ArrayTable(Table):
             raise InputError(
                 f"{self.source}: column {self.label(index)} does not hold real numbers (its type is {column.dtype})."
             )
-        return column.astype(np.float64)
+        with np.errstate(invalid="ignore", over="ignore"):  # a signalling NaN is a NaN, a huge number infinite
+            return column.astype(np.float64)
 
 
 def kind_of(dtype: np.dtype[Any]) -> Kind:

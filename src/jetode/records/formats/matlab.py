@@ -13,8 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jetode.records.formats.arrays import Stored, table_of
-from jetode.records.formats.base import Format, library, refuse_bomb, register, understood
+from jetode.records.formats.base import (
+    UNPACKED_BYTES,
+    UNPACKED_TIMES,
+    Format,
+    library,
+    refuse_bomb,
+    register,
+    understood,
+)
 from jetode.records.formats.hdf5 import stored_arrays
+from jetode.records.formats.mat5 import check_elements
 from jetode.records.table import ArrayTable, Reading
 from jetode.support.errors import InputError
 
@@ -44,6 +53,9 @@ def _old(path: Path) -> list[Stored]:
 
     listed = whosmat(path)
     refuse_bomb(path, sum(int(np.prod(shape, dtype=object)) * BYTES for _, shape, _ in listed))
+    raw = path.read_bytes()
+    if raw[126:128] in (b"IM", b"MI"):  # versions 5 to 7; version 4 has no such mark
+        check_elements(raw, max(UNPACKED_BYTES, UNPACKED_TIMES * path.stat().st_size))
     loaded = loadmat(path, struct_as_record=True, chars_as_strings=True)
     variables = {name: value for name, value in loaded.items() if not name.startswith("__")}
     arrays = _collected("", variables)
