@@ -185,22 +185,22 @@ def _fill(x: FloatArray, layout: IntArray, parent: Indices, variable: Indices, w
 
 
 @leaf()
-def _scheme(c: FloatArray, k: int, degree: int, x: float, y: float) -> float:
-    """Σ c_ij x^i y^j up to the total degree that scheme k has."""
+def _scheme(c: FloatArray, degree: int, x: float, y: float) -> float:
+    """Σ c_ij x^i y^j up to the total degree that the scheme has."""
     if degree == 0:
-        return c[k, 14]
+        return c[14]
     if degree == 1:
-        return c[k, 9] * y + (c[k, 13] * x + c[k, 14])
+        return c[9] * y + (c[13] * x + c[14])
     if degree == 2:
-        return (c[k, 5] * y + (c[k, 8] * x + c[k, 9])) * y + ((c[k, 12] * x + c[k, 13]) * x + c[k, 14])
+        return (c[5] * y + (c[8] * x + c[9])) * y + ((c[12] * x + c[13]) * x + c[14])
     if degree == 3:
-        c1 = (c[k, 7] * x + c[k, 8]) * x + c[k, 9]
-        c0 = ((c[k, 11] * x + c[k, 12]) * x + c[k, 13]) * x + c[k, 14]
-        return ((c[k, 2] * y + (c[k, 4] * x + c[k, 5])) * y + c1) * y + c0
-    c2 = (c[k, 3] * x + c[k, 4]) * x + c[k, 5]
-    c1 = ((c[k, 6] * x + c[k, 7]) * x + c[k, 8]) * x + c[k, 9]
-    c0 = (((c[k, 10] * x + c[k, 11]) * x + c[k, 12]) * x + c[k, 13]) * x + c[k, 14]
-    return (((c[k, 0] * y + (c[k, 1] * x + c[k, 2])) * y + c2) * y + c1) * y + c0
+        c1 = (c[7] * x + c[8]) * x + c[9]
+        c0 = ((c[11] * x + c[12]) * x + c[13]) * x + c[14]
+        return ((c[2] * y + (c[4] * x + c[5])) * y + c1) * y + c0
+    c2 = (c[3] * x + c[4]) * x + c[5]
+    c1 = ((c[6] * x + c[7]) * x + c[8]) * x + c[9]
+    c0 = (((c[10] * x + c[11]) * x + c[12]) * x + c[13]) * x + c[14]
+    return (((c[0] * y + (c[1] * x + c[2])) * y + c2) * y + c1) * y + c0
 
 
 @leaf()
@@ -218,12 +218,12 @@ def field_rhs(x: FloatArray, out: FloatArray, arrays: FieldArrays, work: FloatAr
     if layout[3]:
         denominator = 0.0
         for k in range(firsts[n_rows], firsts[n_rows + 1]):
-            term = _scheme(c, k, degrees[k], x0, x1)
+            term = _scheme(c[k], degrees[k], x0, x1)
             denominator = denominator * x2 + term if nested else denominator + term * work[slots[k]]
     for row in range(n_rows):
         total = 0.0
         for k in range(firsts[row], firsts[row + 1]):
-            term = _scheme(c, k, degrees[k], x0, x1)
+            term = _scheme(c[k], degrees[k], x0, x1)
             total = total * x2 + term if nested else total + term * work[slots[k]]
         out[chain + row] = total
     for i in range(chain):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jetode.joint.shooting.kernels import CHUNK, KERNEL, LEAF, _add_product
+from jetode.joint.shooting.kernels import CHUNK, KERNEL, LEAF, _add_symmetric, _mirror
 from jetode.support.compiled import kernel, leaf
 
 
@@ -36,6 +36,17 @@ def _invert_small(axes, work, out):
                         out[r, e] -= f * out[c, e]
 
 
+@leaf(**LEAF, forceinline=False)
+def _add_product(axes, a, b, out):
+    """out += a b with a of size d × d."""
+    for c in range(len(axes)):
+        for m in range(out.shape[1]):
+            total = out[c, m]
+            for e in range(len(axes)):
+                total += a[c, e] * b[e, m]
+            out[c, m] = total
+
+
 def eliminate_nodes(
     axes, spans, transitions, arrows, defects, info, cross, gradient, arrow_info, arrow_gradient, q2, damping,
 ):  # fmt: skip
@@ -51,32 +62,17 @@ def eliminate_nodes(
         np.empty((d, d)), np.empty((d, d)), np.empty((d, d)), np.empty((d, n_free)), np.empty((d, n_free)),
         np.empty(d), np.empty(d), np.empty((CHUNK + 3 * d + 8, n_free)), np.empty((CHUNK + 3 * d + 8, n_free)),
     )  # fmt: skip
-    _eliminate(
-        axes,
-        spans,
-        transitions,
-        arrows,
-        defects,
-        info,
-        cross,
-        gradient,
-        q2,
-        damping,
-        c_info,
-        c_grad,
-        smoothers,
-        scratch,
-    )
+    sums = c_info, c_grad, smoothers
+    _eliminate(axes, spans, transitions, arrows, defects, info, cross, gradient, q2, damping, sums, scratch)
     return c_info, c_grad, smoothers
 
 
 @kernel(**KERNEL)
-def _eliminate(
-    axes, spans, transitions, arrows, defects, info, cross, gradient, q2, damping, c_info, c_grad, smoothers, scratch
-):
+def _eliminate(axes, spans, transitions, arrows, defects, info, cross, gradient, q2, damping, sums, scratch):
+    c_info, c_grad, smoothers = sums
     n_nodes, d, n_free = gradient.shape[0], len(axes), c_grad.shape[0]
     soft, h1, ha, b1, hb, g1, m1, left, right = scratch
-    count = 0
+    count = np.int64(0)
     for k in range(n_nodes - 1, -1, -1):
         if spans[k] > 0:
             big_a = transitions[k]
@@ -88,40 +84,27 @@ def _eliminate(
             w = smoothers[k + 1]
             _invert_small(axes, soft, w)
             for c in range(d):
-                acc = 0.0
-                for e in range(d):
-                    acc += w[c, e] * gradient[k + 1, e]
-                g1[c] = acc
-                for m in range(n_free):
-                    acc = 0.0
-                    for e in range(d):
-                        acc += w[c, e] * cross[k + 1, e, m]
-                    b1[c, m] = acc
+                g1[c] = 0.0
                 for m in range(d):
-                    acc = 0.0
-                    for e in range(d):
-                        acc += w[c, e] * info[k + 1, e, m]
-                    h1[c, m] = acc
+                    g1[c] += w[c, m] * gradient[k + 1, m]
+                    h1[c, m] = ha[c, m] = 0.0
+                for m in range(n_free):
+                    b1[c, m] = 0.0
+            _add_product(axes, w, cross[k + 1], b1)
+            _add_product(axes, w, info[k + 1], h1)
             for c in range(d):
                 for m in range(c):
                     mean = 0.5 * (h1[c, m] + h1[m, c])
                     h1[c, m] = mean
                     h1[m, c] = mean
             for c in range(d):
-                acc = g1[c]
+                m1[c] = g1[c]
                 for e in range(d):
-                    acc += h1[c, e] * defects[k, e]
-                m1[c] = acc
-                for m in range(d):
-                    acc = 0.0
-                    for e in range(d):
-                        acc += h1[c, e] * big_a[e, m]
-                    ha[c, m] = acc
+                    m1[c] += h1[c, e] * defects[k, e]
                 for m in range(n_free):
-                    acc = b1[c, m]
-                    for e in range(d):
-                        acc += h1[c, e] * big_b[e, m]
-                    hb[c, m] = acc
+                    hb[c, m] = b1[c, m]
+            _add_product(axes, h1, big_a, ha)
+            _add_product(axes, h1, big_b, hb)
             for m in range(n_free):
                 acc = 0.0
                 for c in range(d):
@@ -135,25 +118,17 @@ def _eliminate(
                     left[count + 2, m], right[count + 2, m] = -q2 * cross[k + 1, c, m], b1[c, m]
                 count += 3
             for c in range(d):
-                acc = 0.0
                 for e in range(d):
-                    acc += big_a[e, c] * m1[e]
-                gradient[k, c] += acc
-                for m in range(d):
-                    acc = 0.0
-                    for e in range(d):
-                        acc += big_a[e, c] * ha[e, m]
-                    info[k, c, m] += acc
-                for m in range(n_free):
-                    acc = 0.0
-                    for e in range(d):
-                        acc += big_a[e, c] * hb[e, m]
-                    cross[k, c, m] += acc
+                    gradient[k, c] += big_a[e, c] * m1[e]
+                    soft[c, e] = big_a[e, c]
+            _add_product(axes, soft, ha, info[k])
+            _add_product(axes, soft, hb, cross[k])
         for c in range(d):
             info[k, c, c] += damping
         if count >= CHUNK or k == 0:
-            _add_product(left, right, count, False, c_info)
+            _add_symmetric(left, right, count, c_info)
             count = 0
+    _mirror(c_info)
     for k in range(n_nodes):
         if k == 0 or spans[k - 1] == 0:
             for c in range(d):

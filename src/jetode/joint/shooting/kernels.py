@@ -187,8 +187,8 @@ def _hermite(fraction, h):
 
 
 @leaf(**LEAF, forceinline=False)
-def _add_product(left, right, count, symmetric, out):
-    """out += leftᵀ right of the first ``count`` rows, only the upper triangle where it is ``symmetric``.
+def _add_symmetric(left, right, count, out):
+    """The upper triangle of out += leftᵀ right, which is symmetric, of the first ``count`` rows.
 
     Eight rows at a time, the last ones filled up with zeros: what is read is used eight times.
     """
@@ -204,10 +204,18 @@ def _add_product(left, right, count, symmetric, out):
             f0, f1, f2, f3 = left[c, m], left[c + 1, m], left[c + 2, m], left[c + 3, m]
             f4, f5, f6, f7 = left[c + 4, m], left[c + 5, m], left[c + 6, m], left[c + 7, m]
             row = out[m]
-            for n in range(m if symmetric else 0, n_columns):
+            for n in range(m, n_columns):
                 row[n] += (f0 * r0[n] + f1 * r1[n] + f2 * r2[n] + f3 * r3[n]) + (
                     f4 * r4[n] + f5 * r5[n] + f6 * r6[n] + f7 * r7[n]
                 )
+
+
+@leaf(**LEAF)
+def _mirror(out):
+    """The lower triangle from the upper one."""
+    for m in range(out.shape[0]):
+        for n in range(m):
+            out[m, n] = out[n, m]
 
 
 def evaluate_path(states, coefficients, y, weight, program, layout, tableau, predicted, jumps):
@@ -300,7 +308,7 @@ def linearise(
         states, coefficients, slopes, y, weight, program, layout, tableau, scratch,
         transitions, arrows, defects, info, cross, gradient, normal,
     )  # fmt: skip
-    arrow_info[:] = normal[:-1, :-1] + np.triu(normal[:-1, :-1], 1).T
+    arrow_info[:] = normal[:-1, :-1]
     arrow_gradient[:] = normal[:-1, -1]
 
 
@@ -317,7 +325,7 @@ def _linearise(
     n_nodes, d, columns = states.shape[0], len(axes), big_s.shape[1]
     n_free = columns - d
     v, left_value, left_slope, right_slope = ends[0], ends[1], ends[2], ends[3]
-    count = 0
+    count = np.int64(0)  # not the constant 0, for which numba would compile the sum as well
     for k in range(n_nodes):
         for c in range(d):
             x[c] = states[k, c]
@@ -387,5 +395,6 @@ def _linearise(
             for e in range(n_free):
                 arrows[k, c, e] = big_s[c, d + e]
         if count >= CHUNK or k == n_nodes - 1:
-            _add_product(by_coefficient, by_coefficient, count, True, normal)
+            _add_symmetric(by_coefficient, by_coefficient, count, normal)
             count = 0
+    _mirror(normal)
