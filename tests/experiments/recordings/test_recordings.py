@@ -138,7 +138,7 @@ def test_a_folder_without_recordings_is_refused(tmp_path):
 
 
 class Continued:
-    """A model that knows the sine, exactly and without noise: its forecast goes on from the last two samples of the past it is given."""
+    """A model that knows the sine, without noise: its forecast goes on from the last two samples of its past."""
 
     noise_sigma = 0.0
 
