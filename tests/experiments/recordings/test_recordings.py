@@ -138,7 +138,9 @@ def test_a_folder_without_recordings_is_refused(tmp_path):
 
 
 class Continued:
-    """A model that knows the sine: its forecast goes on from the last two samples of the past it is given."""
+    """A model that knows the sine, without noise: its forecast goes on from the last two samples of its past."""
+
+    noise_sigma = 0.0
 
     class verdict:
         trusted, grade, reason, advice = True, "exact", "It is a sine.", ""
@@ -192,6 +194,15 @@ def test_ours_sees_the_known_parts_and_each_past_and_nothing_else(folder, ours):
     assert result["vpt"] == pytest.approx(found.steps / found.period)  # the whole horizon
     assert result["coverage"] == 1.0 and result["blown"] == 0.0
     assert result["about"]["grade"] == "exact" and result["about"]["coefficients"] == 1
+
+
+def test_bands_of_an_exact_model_are_widened_by_the_noise():
+    values = np.zeros((1, 5))
+    none = methods.with_noise(np.stack([values, values - 0.3, values + 0.4]), 0.0)
+    np.testing.assert_allclose(none, np.stack([values, values - 0.3, values + 0.4]))
+    certain = methods.with_noise(np.stack([values, values, values]), 2.0)
+    inside = np.abs(2.0 * np.random.default_rng(0).standard_normal(100_000)) <= certain[2, 0, 0]
+    assert np.mean(inside) == pytest.approx(0.9, abs=0.004)
 
 
 def test_a_verdict_without_grades_has_two():

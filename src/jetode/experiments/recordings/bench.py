@@ -108,7 +108,8 @@ PROTOCOL = (
     "The first three quarters of each record are known; forecasts start in the rest, each from the samples up to it. "
     "Valid prediction time: oscillations until the rms error over a tenth of an oscillation exceeds 0.4 std of the "
     "known part, median over starts, at most 10 oscillations or half of the unseen part. Several records of one "
-    "system are joined end to end for methods that take one."
+    "system are joined end to end for methods that take one. Bands are of the next samples, noise included: an exact "
+    "model's, which are of the signal, are widened by the noise that it found."
 )
 
 

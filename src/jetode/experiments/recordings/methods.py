@@ -27,6 +27,8 @@ RECONSTRUCT = "jetode.reconstruction.reconstruct"  # by name, so that a peer's f
 BASELINES = "jetode.baselines"
 SIMPLE = ("persistence", "repetition", "autoregression", "analogue")
 TWINS = {"persistence", "repetition", "AR"}  # peers that are baselines too
+EXACT = "exact"
+TAIL = 1.6449  # standard deviations of a Gaussian within which 90 % lie
 PAST = 40.0  # oscillations before a start that a model's state may use
 
 
@@ -99,6 +101,8 @@ def _ours(case: Case) -> Runs:
         np.stack([ahead(model, past_of(record, int(end), case.period), case.steps) for end in ends], axis=1)
         for record, ends in zip(case.records, case.starts, strict=True)
     ]
+    if grade(model.verdict) == EXACT:
+        parts = [with_noise(part, float(model.noise_sigma)) for part in parts]
     values, lower, upper = (tuple(part[i] for part in parts) for i in range(3))
     banded = any(np.isfinite(part[:, 1:]).any() for part in lower)
     about = {
@@ -115,7 +119,18 @@ def _ours(case: Case) -> Runs:
 
 def grade(verdict: Any) -> str:
     """exact, approximate, forecast or none; of a verdict that only knows trust, exact or none."""
-    return str(getattr(verdict, "grade", "exact" if verdict.trusted else "none"))
+    return str(getattr(verdict, "grade", EXACT if verdict.trusted else "none"))
+
+
+def with_noise(part: FloatArray, sigma: float) -> FloatArray:
+    """Values and band of the signal (3, …) with the band of a noisy sample: half-widths and noise add in squares.
+
+    The bands of an exact model are those of the signal; a recording's next sample has its noise besides.  Bands from
+    held-out errors are of samples already.
+    """
+    values, lower, upper = part
+    below, above = (np.hypot(values - lower, TAIL * sigma), np.hypot(upper - values, TAIL * sigma))
+    return np.stack([values, values - below, values + above])
 
 
 def past_of(record: Series, end: int, period: float) -> Series:

@@ -39,6 +39,27 @@ def _noise_tasks(plan: Plan) -> list[Task]:
     return tasks
 
 
+def _noise_line(cell: Cell, ours: dict[str, Any], joint: dict[str, Any] | None) -> list[str]:
+    shown = ["not measured: --joint-beyond N", *["–"] * 3]
+    if joint is not None:
+        shown = [
+            f"{joint['past_best']:.2f}",
+            f"{joint['past_median']:.2f}",
+            f"{joint['n_error']:.2g}",
+            f"{joint['right_terms']:.0%}",
+        ]
+    return [
+        systems[cell.system].title,
+        f"{cell.fraction:.2f}",
+        TITLES[cell.kind],
+        str(ours["realizations"]),
+        f"{ours['best']:.2f}",
+        f"{ours['median']:.2f}",
+        str(0 if joint is None else joint["realizations"]),
+        *shown,
+    ]
+
+
 def _noise(plan: Plan, results: Results) -> Section:
     title, source = "Noise beyond the paper", "Sec. 5.5, future work"
     if not plan.other_noise:
@@ -51,26 +72,7 @@ def _noise(plan: Plan, results: Results) -> Section:
         kind = "joint" if cell.kind == "gaussian" else "joint-plain"
         joint = joint_summary(results.rows(kind, cell.name))
         data[cell.name] = {"kind": cell.kind, "paper_method": ours, "joint": joint}
-        shown = ["not measured: --joint-beyond N", *["–"] * 3]
-        if joint is not None:
-            shown = [
-                f"{joint['past_best']:.2f}",
-                f"{joint['past_median']:.2f}",
-                f"{joint['n_error']:.2g}",
-                f"{joint['right_terms']:.0%}",
-            ]
-        rows.append(
-            [
-                systems[cell.system].title,
-                f"{cell.fraction:.2f}",
-                TITLES[cell.kind],
-                str(ours["realizations"]),
-                f"{ours['best']:.2f}",
-                f"{ours['median']:.2f}",
-                str(0 if joint is None else joint["realizations"]),
-                *shown,
-            ]
-        )
+        rows.append(_noise_line(cell, ours, joint))
     table = Table(
         "VPT under other noise of the same size (H = 10)",
         [

@@ -94,73 +94,65 @@ def _comparison(plan: Plan, results: Results) -> Section:
 # -- observability ---------------------------------------------------------------------------------------------
 
 
+def _ranking(system: str, found: dict[str, Any]) -> tuple[Table, float]:
+    """The table of a system's observables, and the largest deviation of a median from the printed one."""
+    rows, worst = [], 0.0
+    for rank, row in enumerate(found["rows"], 1):
+        paper = next(p for p in printed.OBSERVABLES[system] if p.expression == row["observable"])
+        worst = max(worst, abs(row["median"] / paper.median - 1.0))
+        pairs = [(paper.median, row["median"]), (paper.p1, row["p1"]), (paper.p95, row["p95"])]
+        rows.append(
+            [
+                str(rank),
+                row["observable"].replace("**", "^").replace("*", ""),
+                *(f"{value:.2e}" for pair in pairs for value in pair),
+                f"{paper.weak:.3f}",
+                f"{row['weak']:.3f}",
+                f"{YES[paper.uniform]} / {YES[bool(row['uniform'])]}",
+                YES[bool(row["passes_screening"])],
+            ]
+        )
+    columns = [
+        *("rank", "s", "median, paper", "ours", "p1, paper", "ours", "p95, paper", "ours", "δ < 1e-3, paper", "ours"),
+        *("uniform, paper / ours", "passes screening"),
+    ]
+    note = "Screening rule of the paper: ten times the median of s = x, and p95/p1 < 10."
+    return Table(f"{systems[system].title}, ranked by our median", columns, rows, note), worst
+
+
+def _regions(region: dict[str, float], other: dict[str, float], y: dict[str, Any]) -> Table:
+    """Where the observability is weakest: Lorenz x, Rössler x, Rössler y."""
+    return Table(
+        "Regions",
+        ["", "paper", "ours"],
+        [
+            ["Lorenz x, share of |x| < 0.5", f"{printed.POLE_REGION_SHARE:.1%}", f"{region['share']:.1%}"],
+            ["median δ there", f"{printed.POLE_REGION_MEDIAN:.1e}", f"{region['median']:.1e}"],
+            ["times below the whole", f"{printed.POLE_REGION_RATIO:g}", f"{region['ratio']:.0f}"],
+            ["Rössler x, where δ is least", "x near 5.9", f"x = {other['weakest_x']:.2f}"],
+            ["share of δ < 1e-3 in |x − 5.9| < 0.5", "not given", f"{other['weak_share_inside']:.0%}"],
+            ["Rössler y, δ", f"≡ {printed.ROSSLER_Y_DELTA}", f"{y['p1']:.6f} … {y['p95']:.6f}"],
+            ["Rössler y, |det J|", "≡ 1", "{:g} … {:g}".format(*y["determinant_range"])],
+        ],
+    )
+
+
 def _observability(plan: Plan, results: Results) -> Section:
     data: dict[str, Any] = {}
     tables, worst, same = [], 0.0, True
     for system in SYSTEMS:
         found = results.one("screening", system)
-        by_name = {row["observable"]: row for row in found["rows"]}
         same &= [row["observable"] for row in found["rows"]] == [p.expression for p in printed.OBSERVABLES[system]]
-        baseline = by_name["x"]["median"]
+        baseline = next(row["median"] for row in found["rows"] if row["observable"] == "x")
         for row in found["rows"]:
             row["gain"] = row["median"] / baseline
             row["passes_screening"] = row["gain"] >= 10.0 and row["uniform"]
-        rows = []
-        for rank, row in enumerate(found["rows"], 1):
-            paper = next(p for p in printed.OBSERVABLES[system] if p.expression == row["observable"])
-            worst = max(worst, abs(row["median"] / paper.median - 1.0))
-            pairs = [(paper.median, row["median"]), (paper.p1, row["p1"]), (paper.p95, row["p95"])]
-            rows.append(
-                [
-                    str(rank),
-                    row["observable"].replace("**", "^").replace("*", ""),
-                    *(f"{value:.2e}" for pair in pairs for value in pair),
-                    f"{paper.weak:.3f}",
-                    f"{row['weak']:.3f}",
-                    f"{YES[paper.uniform]} / {YES[bool(row['uniform'])]}",
-                    YES[bool(row["passes_screening"])],
-                ]
-            )
-        tables.append(
-            Table(
-                f"{systems[system].title}, ranked by our median",
-                [
-                    "rank",
-                    "s",
-                    "median, paper",
-                    "ours",
-                    "p1, paper",
-                    "ours",
-                    "p95, paper",
-                    "ours",
-                    "δ < 1e-3, paper",
-                    "ours",
-                    "uniform, paper / ours",
-                    "passes screening",
-                ],
-                rows,
-                "Screening rule of the paper: ten times the median of s = x, and p95/p1 < 10.",
-            )
-        )
+        table, apart = _ranking(system, found)
+        tables.append(table)
+        worst = max(worst, apart)
         data[system] = {"rows": found["rows"], "region": found["region"]}
-    region = data["lorenz"]["region"]
-    other = data["rossler"]["region"]
     y = next(row for row in data["rossler"]["rows"] if row["observable"] == "y")
-    tables.append(
-        Table(
-            "Regions",
-            ["", "paper", "ours"],
-            [
-                ["Lorenz x, share of |x| < 0.5", f"{printed.POLE_REGION_SHARE:.1%}", f"{region['share']:.1%}"],
-                ["median δ there", f"{printed.POLE_REGION_MEDIAN:.1e}", f"{region['median']:.1e}"],
-                ["times below the whole", f"{printed.POLE_REGION_RATIO:g}", f"{region['ratio']:.0f}"],
-                ["Rössler x, where δ is least", "x near 5.9", f"x = {other['weakest_x']:.2f}"],
-                ["share of δ < 1e-3 in |x − 5.9| < 0.5", "not given", f"{other['weak_share_inside']:.0%}"],
-                ["Rössler y, δ", f"≡ {printed.ROSSLER_Y_DELTA}", f"{y['p1']:.6f} … {y['p95']:.6f}"],
-                ["Rössler y, |det J|", "≡ 1", "{:g} … {:g}".format(*y["determinant_range"])],
-            ],
-        )
-    )
+    tables.append(_regions(data["lorenz"]["region"], data["rossler"]["region"], y))
     passing = {s: [row["observable"] for row in data[s]["rows"] if row["passes_screening"]] for s in SYSTEMS}
     data["largest_deviation_of_a_median"] = worst
     data["same_ranking"] = same

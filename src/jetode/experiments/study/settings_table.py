@@ -35,6 +35,7 @@ CHOSEN = {  # where the paper is open or dimensional, and what is done here
     "Numerator library Φ_N": "Rössler's numerator degree",
     "rtol, atol": "tolerances free of units",
     "max_step": "tolerances free of units",
+    "Realizations per system per noise level": "the number of realizations",
 }
 DEGREES = {3: "cubic", 5: "quintic", 7: "septic"}
 RULES = {"residual": "Reinsch", "interpolate": "interpolating"}

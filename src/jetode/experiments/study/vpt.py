@@ -128,49 +128,52 @@ def _ordering_table(ordering: dict[str, Any]) -> Table:
     )
 
 
+def _place(cell: Cell) -> list[str]:
+    return [systems[cell.system].title, f"{cell.fraction:.2f}", f"{cell.horizon:g}"]
+
+
+def _sweep_line(cell: Cell, ours: dict[str, Any]) -> list[str]:
+    """A cell by the paper's method."""
+    printed = VPT[cell.system, cell.fraction]
+    return [
+        *_place(cell),
+        f"{printed.best:.2f} ({printed.best_lyapunov:g})",
+        f"{ours['best']:.2f} ({ours['best_lyapunov']:.3g})",
+        f"{printed.top_five:.2f} ({printed.top_five_lyapunov:g})",
+        f"{ours['top_five']:.2f} ({ours['top_five_lyapunov']:.3g})",
+        "not given" if printed.median is None else f"{printed.median:g}",
+        f"{ours['median']:.2f} ({ours['median_lyapunov']:.3g})",
+        f"{printed.denominator_error:.2g}",
+        f"{ours['denominator_error']:.2g}",
+    ]
+
+
+def _joint_line(cell: Cell, ours: dict[str, Any], fitted: dict[str, Any] | None) -> list[str]:
+    """A cell by the joint fit."""
+
+    def shown(name: str) -> str:
+        if fitted is None:
+            return "not measured: --joint N" if name == "past_best" else "–"
+        value = fitted[name]
+        if value is None:
+            return "record decimated"
+        return f"{value:.2f} ({lyapunov_times(value, cell.model.lyapunov):.3g})"
+
+    return [
+        *_place(cell),
+        f"{VPT[cell.system, cell.fraction].best:.2f}",
+        f"{ours['median']:.2f}",
+        shown("past_best"),
+        _past_the_paper(fitted, cell),
+        *(shown(name) for name in ("oracle_best", "past_median", "oracle_median", "smoothed_median")),
+        "–" if fitted is None else number(fitted["n_error"], 2),
+        "–" if fitted is None else f"{fitted['right_terms']:.0%}",
+    ]
+
+
 def _tables(plan: Plan, data: dict[str, Any]) -> list[Table]:
-    main, joint = [], []
-    for cell in GAUSSIAN:
-        printed, ours = VPT[cell.system, cell.fraction], data[cell.name]["paper_method"]
-        fitted = data[cell.name]["joint"]
-        first = [systems[cell.system].title, f"{cell.fraction:.2f}", f"{cell.horizon:g}"]
-        main.append(
-            [
-                *first,
-                f"{printed.best:.2f} ({printed.best_lyapunov:g})",
-                f"{ours['best']:.2f} ({ours['best_lyapunov']:.3g})",
-                f"{printed.top_five:.2f} ({printed.top_five_lyapunov:g})",
-                f"{ours['top_five']:.2f} ({ours['top_five_lyapunov']:.3g})",
-                "not given" if printed.median is None else f"{printed.median:g}",
-                f"{ours['median']:.2f} ({ours['median_lyapunov']:.3g})",
-                f"{printed.denominator_error:.2g}",
-                f"{ours['denominator_error']:.2g}",
-            ]
-        )
-
-        def shown(name: str, fitted: dict[str, Any] | None = fitted, cell: Cell = cell) -> str:
-            if fitted is None:
-                return "not measured: --joint N" if name == "past_best" else "–"
-            value = fitted[name]
-            if value is None:
-                return "record decimated"
-            return f"{value:.2f} ({lyapunov_times(value, cell.model.lyapunov):.3g})"
-
-        joint.append(
-            [
-                *first,
-                f"{printed.best:.2f}",
-                f"{ours['median']:.2f}",
-                shown("past_best"),
-                _past_the_paper(fitted, cell),
-                shown("oracle_best"),
-                shown("past_median"),
-                shown("oracle_median"),
-                shown("smoothed_median"),
-                "–" if fitted is None else number(fitted["n_error"], 2),
-                "–" if fitted is None else f"{fitted['right_terms']:.0%}",
-            ]
-        )
+    main = [_sweep_line(cell, data[cell.name]["paper_method"]) for cell in GAUSSIAN]
+    joint = [_joint_line(cell, data[cell.name]["paper_method"], data[cell.name]["joint"]) for cell in GAUSSIAN]
     return [
         Table(
             f"The paper's method, {plan.realizations:,} realizations: model time (Lyapunov times)",
