@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 import sympy
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jetode.equations.closure import Closure, cosine, gauge_factor, relative_l2, singular_set
@@ -58,6 +58,7 @@ def test_relative_errors_are_those_of_the_paper():
     assert cosine(other, LORENZ)[1] == pytest.approx(3 / np.hypot(3, 0.3))
 
 
+@settings(deadline=None)
 @given(st.floats(0.1, 10), st.floats(0.1, 10))
 def test_change_of_units(amplitude, time):
     point = np.array([0.7, -1.3, 2.1])

@@ -10,10 +10,12 @@ from jetode.equations.equation import Equation
 from jetode.equations.polynomials import Library
 from jetode.equations.rows import Coupled
 from jetode.integration.dop853 import integrate
-from jetode.joint.fit import fit_joint
+from jetode.joint.fit import Request, fit_joint
 from jetode.joint.forms.base import Candidate, Family, Form, Start, Step, hidden_library
 from jetode.joint.forms.registry import families, ladder, registered
 from jetode.joint.forms.starts import hidden_states, regress_increments
+from jetode.joint.jets import Jets
+from jetode.joint.problem import prepare
 
 # -- the form -----------------------------------------------------------------------------------------------
 
@@ -41,25 +43,35 @@ FAMILY = Family(lambda order: (Step(1.5, "pumped", lambda jets: [Candidate(PUMPE
 
 # -- and what it is for -------------------------------------------------------------------------------------
 
+JETS = Jets(np.random.default_rng(0).standard_normal((50, 3)), (50,), 0.1, 4)
 TRUTH = Equation(({(0, 1): 1.0}, {(1, 0): 1.0, (5, 0): -1.0, (0, 1): 0.4, (2, 1): -0.5}))
 
 
 @pytest.fixture(scope="module")
 def record():
     """A limit cycle whose force has a fifth power."""
-    states = integrate(TRUTH.field, np.array([0.1, 0.0]), 6000, 0.02, 1e-10, 1e-10, 0.1).states[2000:]
+    states = integrate(TRUTH.field, np.array([0.1, 0.0]), 3000, 0.04, 1e-10, 1e-10, 0.2).states[1000:]
     values = jetode.add_noise(states[:, 0], 0.02, np.random.default_rng(1))
-    return jetode.Series(values, 0.02)
+    return jetode.Series(values, 0.04)
 
 
-def test_the_search_finds_it_only_with_its_form(record):
-    without = fit_joint([record], order=2)
-    assert not hasattr(without, "identified") or (5, 0) not in without.identified.equation.parts()["P"]
+def test_the_search_finds_an_equation_that_only_this_form_has(record):
+    jets = prepare([record], 2).jets
+    shipped = [c.form for rung in ladder(2) for scanned in (False, True) for c in rung.candidates(jets, scanned)]
+    assert shipped and not any((5, 0) in form["P"] for form in shipped)
     with registered(FAMILY):
         assert "pumped" in [rung.name for rung in ladder(2)]
-        found = fit_joint([record], order=2)
+        found = fit_joint(Request([record], order=2))
     assert FAMILY not in families()
     big_p = found.identified.equation.parts()["P"]
     assert set(big_p) == {(1, 0), (5, 0), (0, 1), (2, 1)}
     for e, c in TRUTH.parts()["P"].items():
         assert big_p[e] == pytest.approx(c, rel=0.05)
+
+
+def test_a_file_in_the_folder_is_a_form():
+    assert {type(c.form).__name__ for rung in ladder(3) for s in rung.steps for c in s.candidates(JETS)} == {
+        "PoleFree", "AffinePole", "Chain", "CurvedPole"
+    }  # fmt: skip
+    assert [rung.name for rung in ladder(3)] == ["quadratic", "tilted, cubic", "chain", "cubic", "curved"]
+    assert [rung.name for rung in ladder(4)] == ["quadratic", "cubic"]

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 import jetode
 from jetode.catalogue.systems import systems
 from jetode.cli.main import cli
-from jetode.joint.pole_scan import GRID, pole_scan
+from jetode.joint.pole_scan import SETTINGS, pole_scan
 from jetode.records.series import Series
 from jetode.support.errors import InputError
 
@@ -32,7 +32,7 @@ def rossler():
 
 
 def grid_step(scan):
-    return (scan.poles[-1] - scan.poles[0]) / (GRID - 1)
+    return (scan.poles[-1] - scan.poles[0]) / (SETTINGS.grid - 1)
 
 
 def test_poles_of_lorenz_and_rossler_are_found(lorenz, rossler):
@@ -97,7 +97,7 @@ def test_command_line(tmp_path):
     result = CliRunner().invoke(cli, arguments)
     assert result.exit_code == 0, result.stderr
     found = json.loads(result.stdout)["pole"]
-    assert abs(found["pole"] - 5.9) < 0.5 and len(found["poles"]) == len(found["cost"]) >= GRID
+    assert abs(found["pole"] - 5.9) < 0.5 and len(found["poles"]) == len(found["cost"]) >= SETTINGS.grid
     assert figure.read_bytes().startswith(b"\x89PNG")
     for wrong in (["--figure", str(figure)], ["--pole", "--figure", "pole.xyz"]):
         assert CliRunner().invoke(cli, [*arguments[:4], *wrong]).exit_code == 2

@@ -8,7 +8,7 @@ import pytest
 from jetode.catalogue.systems import systems
 from jetode.signal.delay import (
     average_mutual_information,
-    embed,
+    delay_vectors,
     embedding_delay,
     false_nearest_neighbours,
     first_minimum,
@@ -70,7 +70,7 @@ def test_neighbours_respect_the_time_window() -> None:
 
 
 def test_embedding() -> None:
-    rows = embed(np.arange(10.0), 3, 3)
+    rows = delay_vectors(np.arange(10.0), 3, 3)
     assert rows.shape == (4, 3) and rows[1].tolist() == [1.0, 4.0, 7.0]
 
 

@@ -176,7 +176,7 @@ def derivative(p: Mapping[Exponents, float], variable: int) -> Polynomial:
     return out
 
 
-def embed(p: Mapping[Exponents, float], n_variables: int) -> Polynomial:
+def widen(p: Mapping[Exponents, float], n_variables: int) -> Polynomial:
     """The same polynomial with further variables appended (exponent 0)."""
     return {e + (0,) * (n_variables - len(e)): c for e, c in p.items()}
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jetode.equations.polynomials import Polynomial, add, derivative, embed, multiply, power, scale
+from jetode.equations.polynomials import Polynomial, add, derivative, widen, multiply, power, scale
 from jetode.equations.rows import Coupled, Row, rate
 
 Closure = tuple[Polynomial, Polynomial]  # numerator, denominator
@@ -38,8 +38,8 @@ def _through(rows: Sequence[Row], i: int, row: Coupled, closure: Closure) -> Clo
     n = len(rows)
     above, below = ({(*e[: i + 1], *(0,) * (n - 1 - i), *e[i + 1 :]): c for e, c in p.items()} for p in closure)
     flow = _Flow(rows, i)
-    factor = embed(row.factor, flow.n)
-    known = add(embed(row.offset, flow.n), multiply(factor, flow.unit(n)))
+    factor = widen(row.factor, flow.n)
+    known = add(widen(row.offset, flow.n), multiply(factor, flow.unit(n)))
     for _ in range(n - 1 - i):
         known = flow(known)
     numerator = multiply(below, known)
@@ -83,10 +83,10 @@ class _Flow:
 
 def _hidden(flow: _Flow, row: Coupled) -> list[Polynomial]:
     """V_0 … V_m over (x_0 … x_i, y_1 … y_{m+1})."""
-    factor = embed(row.factor, flow.n)
+    factor = widen(row.factor, flow.n)
     slope = flow(factor)
     i = len(next(iter(row.factor))) - 1
-    out = [add(flow.unit(i + 1), scale(embed(row.offset, flow.n), -1.0))]
+    out = [add(flow.unit(i + 1), scale(widen(row.offset, flow.n), -1.0))]
     for k in range(1, flow.derivatives):
         out.append(add(multiply(factor, flow(out[-1])), scale(multiply(slope, out[-1]), -float(k))))
     return [{e[: flow.count]: c for e, c in v.items()} for v in out]
@@ -111,7 +111,7 @@ def _collected(p: Polynomial, n: int) -> list[Hidden]:
 def _in_jets(terms: Sequence[Hidden], row: Coupled, hidden: Sequence[Polynomial], cleared: int) -> list[Polynomial]:
     """c^cleared times every term, as polynomials over (x_0 … x_i, y_1 … y_{m+1})."""
     n = len(next(iter(hidden[0])))
-    factor = embed(row.factor, n)
+    factor = widen(row.factor, n)
     out = []
     for powers, coefficient in terms:
         product = power(factor, cleared - sum((k + 1) * p for k, p in enumerate(powers)), n)

@@ -18,7 +18,7 @@ from jetode.equations.polynomials import (
     Polynomial,
     add,
     derivative,
-    embed,
+    widen,
     multiply,
     power,
     rescale,
@@ -106,7 +106,7 @@ def _flow(polynomial: Polynomial, rates: Sequence[float], n: int) -> Polynomial:
     parts = []
     for i, rate in enumerate(rates):
         following: Polynomial = {tuple(int(j == i + 1) for j in range(n)): rate}
-        parts.append(multiply(derivative(embed(polynomial, n), i), following))
+        parts.append(multiply(derivative(widen(polynomial, n), i), following))
     return add(*parts)
 
 
@@ -114,7 +114,7 @@ def _on_pole(polynomial: Polynomial, big_d: Polynomial, lead: Exponents, n: int)
     """The remainder modulo D: u_k^m is replaced by −(D − u_k^m) until no power ≥ m of u_k is left."""
     (variable,) = np.flatnonzero(lead)
     m = lead[variable]
-    substitute = embed(scale({e: c for e, c in big_d.items() if e != lead}, -1.0), n)
+    substitute = widen(scale({e: c for e, c in big_d.items() if e != lead}, -1.0), n)
     rest = dict(polynomial)
     while high := [e for e in rest if e[variable] >= m]:
         out: Polynomial = {e: c for e, c in rest.items() if e[variable] < m}
@@ -152,7 +152,7 @@ def _pole_curve(
     top: Polynomial = {(0,) * (n - 1) + (1,): 1.0}
     slope = _on_pole(_flow(big_d, rates, n), big_d, lead, n)
     target = add(_on_pole(numerator, big_d, lead, n), scale(multiply(slope, top), -1.0))
-    columns = [scale(_on_pole(multiply(slope, embed({e: 1.0}, n)), big_d, lead, n), -1.0) for e in candidates]
+    columns = [scale(_on_pole(multiply(slope, widen({e: 1.0}, n)), big_d, lead, n), -1.0) for e in candidates]
     solution, _ = _solve_polynomials(columns, target)
     return Library(tuple(candidates), n - 1).polynomial(solution)
 
@@ -172,8 +172,8 @@ def crossing_family(
     ``a`` counted as of degree ``a_degree`` and m ≤ ``hidden_degree``.
     """
     top: Polynomial = {(0,) * (n - 1) + (1,): 1.0}
-    d_full = embed(big_d, n)
-    above = add(top, scale(embed(a, n), -1.0))
+    d_full = widen(big_d, n)
+    above = add(top, scale(widen(a, n), -1.0))
     known = add(multiply(d_full, _flow(a, rates, n)), multiply(_flow(big_d, rates, n), above))
     d_degree = max(sum(e) for e in big_d)
     exponents: list[Exponents] = []

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from jetode.equations.polynomials import Exponents, Polynomial, add, derivative, embed, multiply, power, rescale, scale
+from jetode.equations.polynomials import Exponents, Polynomial, add, derivative, widen, multiply, power, rescale, scale
 
 CANCELLED = 1e-13  # of what a sum is made of: a few hundred roundings
 
@@ -79,7 +79,7 @@ def rate(rows: Sequence[Row], i: int) -> Polynomial:
     if not isinstance(row, Coupled):
         return dict(row)
     following: Polynomial = {tuple(int(j == i + 1) for j in range(n)): 1.0}
-    return add(embed(row.offset, n), multiply(embed(row.factor, n), following))
+    return add(widen(row.offset, n), multiply(widen(row.factor, n), following))
 
 
 def divide(dividend: Mapping[Exponents, float], divisor: Mapping[Exponents, float]) -> tuple[float, Polynomial]:
@@ -103,7 +103,7 @@ def substitute(polynomial: Mapping[Exponents, float], j: int, replacement: Mappi
     parts: list[Polynomial] = []
     for e, c in polynomial.items():
         monomial: Polynomial = {(*e[:j], 0, *e[j + 1 :]): c}
-        parts.append(multiply(monomial, power(embed(replacement, len(e)), e[j], len(e))))
+        parts.append(multiply(monomial, power(widen(replacement, len(e)), e[j], len(e))))
     return add(*parts)
 
 
@@ -132,7 +132,7 @@ def shifted(rows: Rows, j: int, g: Mapping[Exponents, float]) -> tuple[Rows, Pol
     """The same equation in x̃_j = x_j + g(x_0 … x_{j−1}): its rows but for g' along the flow, which row j has to add,
     and that."""
     n = len(rows)
-    old = add({(0,) * j + (1,): 1.0}, scale(embed(g, j + 1), -1.0))
+    old = add({(0,) * j + (1,): 1.0}, scale(widen(g, j + 1), -1.0))
 
     def moved(p: Polynomial) -> Polynomial:
         return substitute(p, j, old) if len(next(iter(p), ())) > j else p
@@ -145,7 +145,7 @@ def shifted(rows: Rows, j: int, g: Mapping[Exponents, float]) -> tuple[Rows, Pol
         return Coupled(moved(row.offset), moved(row.factor))
 
     out = tuple(of(i, row) for i, row in enumerate(rows))
-    slopes = [(i, derivative(embed(g, n), i)) for i in range(j)]
+    slopes = [(i, derivative(widen(g, n), i)) for i in range(j)]
     return out, add(*(multiply(slope, rate(out, i)) for i, slope in slopes if slope))
 
 

@@ -183,12 +183,12 @@ class Request:
         return prepare(self.records, order, self.sigma, loss=self.loss)
 
 
-Form = tuple[Prepared, Found]
+Formed = tuple[Prepared, Found]
 
 
 def null_space_form(
     request: Request, prepared: Prepared, interrupt: Effort, say: Callable[[str], None]
-) -> Form | Proposal | None:
+) -> Formed | Proposal | None:
     """Order, form and terms of a clean record by its null space; the rational proposal where it has no regular form."""
     orders = (request.order,) if request.order else ORDERS
     ready = {request.order or 3: prepared}
@@ -204,7 +204,7 @@ def null_space_form(
     return None
 
 
-def searched_form(request: Request, prepared: Prepared, interrupt: Effort, say: Callable[[str], None]) -> Form:
+def searched_form(request: Request, prepared: Prepared, interrupt: Effort, say: Callable[[str], None]) -> Formed:
     """Order, form and terms by the search.
 
     Without an order 2 comes first where false neighbours suggest it, then 3, then 4, until one satisfies; of those
@@ -231,7 +231,7 @@ def identify_form(
     budget: Budget,
     say: Callable[[str], None],
     accept: Callable[[Proposal], bool],
-) -> tuple[Form | Proposal, bool]:
+) -> tuple[Formed | Proposal, bool]:
     """The null space where the record is clean, else the search; and whether that ended at its bound.
 
     A rational proposal that is not accepted leaves the record to the search, with all its iterations.

@@ -30,12 +30,6 @@ from jetode.paper.weakform import ClosureSystem, Window, place_windows, weak_for
 from jetode.signal.spline import smooth
 from jetode.support.arrays import FloatArray
 
-SPLINE_DEGREE = 11
-HALF_WIDTH = 1.5  # tc
-EXPONENT = 8
-WINDOWS = 3000
-MIN_GAP = 10.0  # ratio of the two smallest singular values
-LOOSER = 2.0  # factor of the smallest singular value that a monomial of D must be worth
 DEGREES: dict[int, tuple[tuple[int, int], ...]] = {  # order: (degree of D, degree of N), from small to large
     2: ((0, 2), (0, 3), (1, 3), (1, 4), (2, 5)),
     3: ((0, 2), (0, 3), (1, 3), (1, 4), (2, 4), (2, 5), (3, 7)),
@@ -43,14 +37,41 @@ DEGREES: dict[int, tuple[tuple[int, int], ...]] = {  # order: (degree of D, degr
     5: ((0, 2), (1, 3), (2, 4)),
 }
 LINEAR = ((0, 1),)  # tried for every order before anything else: sines have many equations, this is the simplest
-LEVEL = 1e-3  # of std: what the fit of a proposal has to reach
-STIFFNESS = 3e-10  # of the hidden coordinate, which a clean record gives without smoothing
 FIRST = Schedule((1e-1, 1e-2, 1e-3, 1e-4, 1e-5), 12)
-REFITTING = Refitting(Schedule((1e-4, 1e-5), 12), insist=False)  # see _fit
-MOST_TERMS = 45  # coefficients of the first fit: a larger library is fitted by anything
-HOPELESS = 1e3  # cost per sample of the first fit
-REACHED = 0.1  # cost per sample of the selected fit
-NEGLIGIBLE_A, NEGLIGIBLE_D, NEGLIGIBLE_P = 1e-3, 1e-6, 1e-9  # of the largest term: such terms are left out
+REFITTING = Refitting(Schedule((1e-4, 1e-5), 12), insist=False)
+
+
+@dataclass(frozen=True)
+class NullSpaceSettings:
+    """The weak form of a clean record, and which of its null vectors are closures."""
+
+    spline_degree: int = 11  # smooth well beyond the fifth derivative that order 5 needs
+    half_width: float = 1.5  # tc, of a test function: a quarter of the period of a sine
+    exponent: int = 8  # of the test functions: they and seven derivatives vanish at their ends
+    windows: int = 3000  # test functions at most: many times the monomials of the largest library
+    min_gap: float = 10.0  # ratio of the two smallest singular values from which a library singles out one vector
+    looser: float = 2.0  # factor of the smallest singular value that a monomial of D must be worth
+
+
+@dataclass(frozen=True)
+class ProposalSettings:
+    """The joint fit of a proposal."""
+
+    level: float = 1e-3  # std: the noise level that the fit assumes, far above that of a clean record
+    stiffness: float = 3e-10  # of the hidden coordinate, which a clean record gives without smoothing
+    first: Schedule = FIRST  # tight from the start: the proposal is nearly the equation
+    # level is far above what a clean record can tell apart: a weak term stays unless a reheated refit drops it too
+    refitting: Refitting = REFITTING
+    most_terms: int = 45  # coefficients of the first fit: a larger library is fitted by anything
+    hopeless: float = 1e3  # cost per sample of the first fit: the path does not follow the record
+    reached: float = 0.1  # cost per sample of the selected fit: a third of level
+    negligible_a: float = 1e-3  # of the largest term of a, which the crossing conditions give least exactly
+    negligible_d: float = 1e-6  # of the largest term of D, stripped of what it does not need already
+    negligible_p: float = 1e-9  # of the largest term of P: what rounding leaves
+
+
+NULL_SPACE = NullSpaceSettings()
+SETTINGS = ProposalSettings()
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +88,7 @@ class Proposal:
 def clean_jets(prepared: Prepared, order: int) -> Jets:
     """Dimensionless u0 … u_{order−1}, by interpolating splines of high degree."""
     parts = [
-        smooth(prepared.y[piece], prepared.jets.spacing, SPLINE_DEGREE, "interpolate").jets(order - 1)
+        smooth(prepared.y[piece], prepared.jets.spacing, NULL_SPACE.spline_degree, "interpolate").jets(order - 1)
         for piece in prepared.jets.pieces()
     ]
     return replace(prepared.jets, u=np.concatenate(parts))
@@ -79,12 +100,12 @@ def proposals(prepared: Prepared, order: int, degrees: tuple[tuple[int, int], ..
         return
     jets = clean_jets(prepared, order)
     longest = max(jets.pieces(), key=lambda p: p.stop - p.start)
-    margin = 2 * SPLINE_DEGREE
+    margin = 2 * NULL_SPACE.spline_degree
     points = jets.u[longest.start + margin : longest.stop - margin]
-    test = Window(max(6, round(HALF_WIDTH / jets.spacing)), EXPONENT)
+    test = Window(max(6, round(NULL_SPACE.half_width / jets.spacing)), NULL_SPACE.exponent)
     if points.shape[0] < 4 * test.reach:
         return
-    centres = place_windows(0, points.shape[0] - 1, WINDOWS, test.reach)
+    centres = place_windows(0, points.shape[0] - 1, NULL_SPACE.windows, test.reach)
     for d_degree, n_degree in degrees or DEGREES[order]:
         powers = total_degree_exponents(order, n_degree)
         numerator = Library(tuple(e for e in powers if order == 2 or e[-1] <= (2 if order == 3 else 1)), order)
@@ -94,15 +115,15 @@ def proposals(prepared: Prepared, order: int, degrees: tuple[tuple[int, int], ..
         monomials = total_degree_exponents(order, d_degree, variables)
         system = weak_form(points, jets.spacing, Library(tuple(monomials), order), numerator, centres, test)
         values = null_space(system).singular_values
-        if d_degree and values[-2] < MIN_GAP * values[-1]:
+        if d_degree and values[-2] < NULL_SPACE.min_gap * values[-1]:
             continue
         for j in sorted(range(len(monomials)), key=lambda j: -sum(monomials[j])):
             fewer = _without(system, monomials[j])
-            if len(fewer.denominator) and null_space(fewer).singular_values[-1] < LOOSER * values[-1]:
+            if len(fewer.denominator) and null_space(fewer).singular_values[-1] < NULL_SPACE.looser * values[-1]:
                 system = fewer
         space = null_space(system)
         gap = float(space.singular_values[-2] / max(space.singular_values[-1], 1e-300))
-        if gap >= MIN_GAP:
+        if gap >= NULL_SPACE.min_gap:
             closure = Closure(
                 numerator.polynomial(solve_numerator(system, space.denominator)),
                 system.denominator.polynomial(space.denominator),
@@ -140,20 +161,20 @@ def start(proposal: Proposal, jets: Jets) -> tuple[Form, Start] | None:
         return None
     regular = regular.canonical()
     d_degree, n_degree = proposal.degrees
-    big_d = substantial(regular.D, lower, NEGLIGIBLE_D)
+    big_d = substantial(regular.D, lower, SETTINGS.negligible_d)
     if not any(any(e) for e in big_d):
-        big_p = substantial(regular.P, jets.u, NEGLIGIBLE_P)
+        big_p = substantial(regular.P, jets.u, SETTINGS.negligible_p)
         one = (0,) * (order - 1)
         form = Form(order, (("a", ()), ("D", (one,)), ("P", tuple(big_p))))
         return form, Start(form.terms(RegularClosure({}, {one: 1.0}, big_p, order)), jets.u)
     lead = regular.lead
-    a = {e: c for e, c in substantial(regular.a, lower, NEGLIGIBLE_A).items() if sum(e) <= n_degree - d_degree}
+    a = {e: c for e, c in substantial(regular.a, lower, SETTINGS.negligible_a).items() if sum(e) <= n_degree - d_degree}
     hidden = tuple(e for e in hidden_library(order, n_degree) if e[-1] == 1 and sum(e) <= n_degree - d_degree)
     visible = tuple(e for e in hidden_library(order, 2) if e[-1] == 0)
     others = tuple(e for e in big_d if e != lead)
     form = Form(order, (("a", tuple(a)), ("D", (lead, *others)), ("P", (*visible, *hidden))))
     values = evaluate(big_d, lower)
-    w = smooth_hidden(jets, values, jets.u[:, -1] - evaluate(a, lower), STIFFNESS)
+    w = smooth_hidden(jets, values, jets.u[:, -1] - evaluate(a, lower), SETTINGS.stiffness)
     spread = float(np.std(w))
     if not 0.0 < spread < np.inf:
         return None
@@ -186,13 +207,12 @@ def fit_proposal(
 def _fit(
     prepared: Prepared, form: Form, begun: Start, price: float, interrupt: Callable[[], bool]
 ) -> tuple[Form, Selection, Data] | None:
-    if int(begun.terms.free.sum()) > MOST_TERMS:
+    if int(begun.terms.free.sum()) > SETTINGS.most_terms:
         return None
-    data = prepared.data(LEVEL)
+    data = prepared.data(SETTINGS.level)
     with np.errstate(invalid="ignore", over="ignore"):  # a start that runs away is a value
-        fit = anneal(data, begun.terms, begun.states[data.layout.first], FIRST, interrupt)
-    if not fit.cost < HOPELESS * data.n_samples:
+        fit = anneal(data, begun.terms, begun.states[data.layout.first], SETTINGS.first, interrupt)
+    if not fit.cost < SETTINGS.hopeless * data.n_samples:
         return None
-    # LEVEL is far above what a clean record can tell apart: a weak term stays unless a reheated refit drops it too
-    selection = eliminate(data, fit.terms, fit, form.protected(fit.terms), price, interrupt, REFITTING)
-    return (form, selection, data) if selection.fit.cost < REACHED * data.n_samples else None
+    selection = eliminate(data, fit.terms, fit, form.protected(fit.terms), price, interrupt, SETTINGS.refitting)
+    return (form, selection, data) if selection.fit.cost < SETTINGS.reached * data.n_samples else None

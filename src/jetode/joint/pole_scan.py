@@ -37,18 +37,29 @@ from jetode.support.arrays import FloatArray
 from jetode.support.errors import InputError
 from jetode.support.files import whole_file
 
-FEWEST_SAMPLES = 200
-RELEASED = 3  # candidates of the first look that are fitted with p free
-GRID = 21  # poles over the range of the first look
-ZOOM = 5  # and between the best one's neighbours
-COLD = Schedule((0.01, 0.003, 0.001), 6)  # p free
-WALK = Schedule((0.02, 0.005, 0.001), 3)  # from one pole to the next
-CURVE_DEGREE = 2
-DEGREE = 2  # of P with a pole
-PLAIN_DEGREES = (2, 3)  # of P without one
-HIGH = 1e3  # cost per sample at which a fit is given up (inf)
-FOLLOWED = 30.0  # and up to which it is the start of its neighbour's
-SIGNIFICANT = 5.0  # standard deviations of χ²/n by which a fit may miss the noise
+COLD = Schedule((0.01, 0.003, 0.001), 6)
+WALK = Schedule((0.02, 0.005, 0.001), 3)
+
+
+@dataclass(frozen=True)
+class PoleScanSettings:
+    """The scan of a record for a pole in u0."""
+
+    fewest_samples: int = 200  # of a record: fewer show no pole
+    released: int = 3  # candidates of the first look that are fitted with p free
+    grid: int = 21  # poles over the range of the first look: a step is a twentieth of it
+    zoom: int = 5  # poles more between the best one's neighbours
+    cold: Schedule = COLD  # with p free, from where the first look ended
+    walk: Schedule = WALK  # from one pole to the next, which is near
+    curve_degree: int = 2  # of a, and
+    degree: int = 2  # of P with a pole: as on the first rung of the search
+    plain_degrees: tuple[int, ...] = (2, 3)  # of P without one
+    high: float = 1e3  # cost per sample at which a fit is given up (inf)
+    followed: float = 30.0  # and up to which it is the start of its neighbour's
+    significant: float = 5.0  # standard deviations of χ²/n by which a fit may miss the noise
+
+
+SETTINGS = PoleScanSettings()
 
 
 @dataclass(frozen=True)
@@ -124,7 +135,7 @@ class PoleScan:
 
 def pole_scan(record: Series, sigma: float | None = None) -> PoleScan:
     """Scan a record (order 3) for a pole D = u0 − p; ``sigma`` is the noise's std (default: estimated)."""
-    require_samples(record, FEWEST_SAMPLES, "a pole scan")
+    require_samples(record, SETTINGS.fewest_samples, "a pole scan")
     try:
         prepared = prepare([record], 3, sigma, loss="auto")
     except Unsuitable as unsuitable:
@@ -164,23 +175,23 @@ def _fixed_at(fit: Fit, p: float) -> Terms:
     closure = RegularClosure.of(equation_of(fit.terms))
     lead = closure.D[1, 0]
     moved = replace(closure, D={(1, 0): lead, (0, 0): -lead * p})
-    terms = affine_pole(3, 0, (), CURVE_DEGREE, DEGREE).terms(moved)
+    terms = affine_pole(3, 0, (), SETTINGS.curve_degree, SETTINGS.degree).terms(moved)
     return replace(terms, free=terms.free & ~is_factor(terms))
 
 
 def _profile(prepared: Prepared, level: float, data: Data) -> tuple[dict[float, float], Fit]:
     """Cost for every pole of the grid, and the best fit."""
-    first = u0_poles(prepared.jets, 3, CURVE_DEGREE, DEGREE)
+    first = u0_poles(prepared.jets, 3, SETTINGS.curve_degree, SETTINGS.degree)
     low, *_, high = sorted(-c.guess[0, 0] for c in first)
     released = []
-    for candidate in scan(prepared, level, first, lambda: False)[:RELEASED]:
+    for candidate in scan(prepared, level, first, lambda: False)[: SETTINGS.released]:
         assert candidate.fit is not None
-        released.append(anneal(data, held_terms(candidate, candidate.fit), candidate.fit.states, COLD))
-    grid, step = np.linspace(low, high, GRID, retstep=True)
+        released.append(anneal(data, held_terms(candidate, candidate.fit), candidate.fit.states, SETTINGS.cold))
+    grid, step = np.linspace(low, high, SETTINGS.grid, retstep=True)
     found: dict[float, Fit] = {}
     _walk(data, min(released, key=lambda fit: fit.cost), grid, found)
     best = min(found, key=lambda p: found[p].cost)
-    near = best + step * np.linspace(-1.0, 1.0, ZOOM + 2)[1:-1]
+    near = best + step * np.linspace(-1.0, 1.0, SETTINGS.zoom + 2)[1:-1]
     _walk(data, found[best], near[(near > low) & (near < high)], found)
     best = min(found, key=lambda p: found[p].cost)
     return {p: fit.cost for p, fit in found.items()}, found[best]
@@ -194,18 +205,20 @@ def _walk(data: Data, start: Fit, grid: FloatArray, found: dict[float, Fit]) -> 
         for p in map(float, side):
             if p in found:
                 continue
-            fit = anneal(data, _fixed_at(near, p), near.states, WALK, ceiling=HIGH * data.n_samples)
+            fit = anneal(data, _fixed_at(near, p), near.states, SETTINGS.walk, ceiling=SETTINGS.high * data.n_samples)
             found[p] = fit
-            near = fit if fit.cost < FOLLOWED * data.n_samples else near
+            near = fit if fit.cost < SETTINGS.followed * data.n_samples else near
 
 
 def _plain_fits(prepared: Prepared, data: Data) -> list[tuple[float, int]]:
     """(cost, number of terms) without a pole."""
     jets = prepared.jets.head(data.y.size)
     out = []
-    for degree in PLAIN_DEGREES:
+    for degree in SETTINGS.plain_degrees:
         start = pole_free(3, degree).start(jets, {(0, 0): 1.0})
-        fit = anneal(data, start.terms, start.states[data.layout.first], COOLING.patient, ceiling=HIGH * data.n_samples)
+        fit = anneal(
+            data, start.terms, start.states[data.layout.first], COOLING.patient, ceiling=SETTINGS.high * data.n_samples
+        )
         out.append((fit.cost, int(fit.terms.free.sum())))
     return out
 
@@ -227,7 +240,7 @@ def _judge(
 ) -> tuple[bool, str]:
     """Whether there is a pole, by BIC against the forms without one, and why."""
     n = data.n_samples
-    limit = 1.0 + SIGNIFICANT * np.sqrt(2.0 / n)
+    limit = 1.0 + SETTINGS.significant * np.sqrt(2.0 / n)
     price = term_price(n, terms)
     with_pole = float(cost.min()) * n + price * terms
     without = min(value + price * count for value, count in plain)

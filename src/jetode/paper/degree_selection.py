@@ -49,7 +49,7 @@ class Skill:
 
 
 @dataclass(frozen=True, eq=False)
-class Candidate:
+class DegreeChoice:
     """One setting, what it identified and how far it forecasts."""
 
     settings: PaperSettings
@@ -88,7 +88,7 @@ def select(
     numerator_degree: int | None = None,
     half_width: int | None = None,
     exponent: int | None = None,
-) -> Candidate:
+) -> DegreeChoice:
     """Best settings around ``base``; a parameter that is given stays as it is.
 
     Degrees first, with the paper's window, then the window for the best degrees.
@@ -127,11 +127,11 @@ def _best(
     embedding: Embedding,
     values: FloatArray,
     candidates: Iterable[PaperSettings],
-    best: Candidate | None = None,
-) -> Candidate:
+    best: DegreeChoice | None = None,
+) -> DegreeChoice:
     for settings in candidates:
         identification = identify(embedding, settings)
-        candidate = Candidate(settings, identification, skill(identification, embedding, values))
+        candidate = DegreeChoice(settings, identification, skill(identification, embedding, values))
         if best is None or _wins(candidate.skill, best.skill):
             best = candidate
     if best is None:

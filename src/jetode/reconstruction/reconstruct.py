@@ -20,10 +20,10 @@ from jetode.equations.regular import RegularClosure
 from jetode.equations.regularise import regularise
 from jetode.joint.constraints import Constraints
 from jetode.joint.fit import JointFit, Refusal, Request, fit_joint
-from jetode.joint.null_space_proposals import EXPONENT, SPLINE_DEGREE, WINDOWS, Proposal
+from jetode.joint.null_space_proposals import NULL_SPACE, Proposal
 from jetode.joint.problem import Loss
 from jetode.joint.progress import Budget
-from jetode.paper.degree_selection import Candidate, select, skill
+from jetode.paper.degree_selection import DegreeChoice, select, skill
 from jetode.paper.identify import Denominator, Embedding, Form, PaperSettings, Smoothing, embed, identify
 from jetode.paper.weakform import Placement, Quadrature
 from jetode.reconstruction import advice
@@ -268,10 +268,10 @@ def _rational_model(record: Series, proposal: Proposal) -> Model:
         order=order,
         denominator_degree=d_degree,
         numerator_degree=n_degree,
-        spline_degree=SPLINE_DEGREE,
-        windows=WINDOWS,
+        spline_degree=NULL_SPACE.spline_degree,
+        windows=NULL_SPACE.windows,
         half_width=proposal.half_width,
-        exponent=EXPONENT,
+        exponent=NULL_SPACE.exponent,
         denominator_variables=used or (0,),
     )
 
@@ -343,14 +343,14 @@ def paper(
         chosen = select(embedding, record.values, base, denominator_degree, numerator_degree, half_width, exponent)
     else:
         identification = identify(embedding, base)
-        chosen = Candidate(base, identification, skill(identification, embedding, record.values))
+        chosen = DegreeChoice(base, identification, skill(identification, embedding, record.values))
     return _paper_model(record, embedding, chosen)
 
 
 METHODS: Mapping[str, Callable[..., Model]] = MappingProxyType({"joint": joint, "paper": paper})
 
 
-def _paper_model(record: Series, embedding: Embedding, chosen: Candidate) -> Model:
+def _paper_model(record: Series, embedding: Embedding, chosen: DegreeChoice) -> Model:
     found, spline = chosen.identification, SplineInfo.of(embedding.spline)
     evidence = PaperEvidence(
         tuple(chosen.skill.vpt.tolist()),

@@ -100,7 +100,7 @@ def false_nearest_neighbours(
     return FalseNeighbours(fractions, delay, window)
 
 
-def embed(values: FloatArray, delay: int, dimension: int, n_points: int | None = None) -> FloatArray:
+def delay_vectors(values: FloatArray, delay: int, dimension: int, n_points: int | None = None) -> FloatArray:
     """Delay vectors (x_i, x_{i+τ}, …) as rows."""
     n = values.size - (dimension - 1) * delay if n_points is None else n_points
     return np.stack([values[k * delay : k * delay + n] for k in range(dimension)], axis=1)
@@ -110,7 +110,7 @@ def _false_fraction(
     x: FloatArray, delay: int, m: int, rtol: float, longest: float, window: int, references: int
 ) -> float:
     n = x.size - m * delay  # points that have a coordinate m + 1
-    points = embed(x, delay, m, n)
+    points = delay_vectors(x, delay, m, n)
     chosen = np.unique(np.linspace(0, n - 1, min(n, references)).astype(np.int64))
     neighbour, distance = _nearest(points, chosen, window)
     added = np.abs(x[chosen + m * delay] - x[neighbour + m * delay])

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from scipy import fft
 from scipy.spatial import KDTree
 
-from jetode.signal.delay import embed
+from jetode.signal.delay import delay_vectors
 from jetode.support.arrays import FloatArray
 from jetode.support.errors import InputError
 
@@ -112,7 +112,7 @@ def matched_ends(values: FloatArray) -> FloatArray:
 
 def prediction_error(values: FloatArray, delay: int, dimension: int) -> float:
     """RMS error, in std, of predicting the second half one delay ahead from neighbours in the first half."""
-    points = embed(values, delay, dimension + 1)  # the last coordinate is what is to be predicted
+    points = delay_vectors(values, delay, dimension + 1)  # the last coordinate is what is to be predicted
     half = points.shape[0] // 2
     library, future = points[:half, :-1], points[:half, -1]
     rest = points[half + dimension * delay :]
