@@ -151,9 +151,27 @@ class PaperEvidence:
         return cls(tuple(data["times"]), float(data["horizon"]), float(data["oscillation"]), data["bounded"])
 
 
-def evidence_of(diagnostics: Mapping[str, Any]) -> Evidence | PaperEvidence | None:
+@dataclass(frozen=True)
+class RefusalEvidence:
+    """Why nothing could be fitted at all, and what would help; the model is then only what was tried."""
+
+    reason: str
+    advice: str
+    kind: str = field(default="refusal", init=False)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+
+AnyEvidence = Evidence | PaperEvidence | RefusalEvidence
+
+
+def evidence_of(diagnostics: Mapping[str, Any]) -> AnyEvidence | None:
     """The evidence that a model's diagnostics hold as plain data, those of older files included."""
     found = diagnostics.get("evidence")
+    if found and found.get("kind") == "refusal":
+        return RefusalEvidence(str(found["reason"]), str(found["advice"]))
     if found and found.get("kind") == "paper":
         return PaperEvidence.from_json(found)
     if found:
