@@ -26,6 +26,7 @@ from jetode.reconstruction.settings import EXAMINATION, INTEGRATION
 from jetode.records.series import Series
 from jetode.signal.jets_against_delays import Sufficiency
 from jetode.signal.oscillations import count_oscillations, mean_drift
+from jetode.signal.spectrum import welch
 from jetode.support.arrays import FloatArray
 
 
@@ -220,10 +221,7 @@ def spectrum_distance(a: FloatArray, b: FloatArray, spacing_a: float, spacing_b:
 
 def _power(values: FloatArray, spacing: float, length: float, at: FloatArray) -> FloatArray:
     """Normalised Welch periodogram at the frequencies ``at`` (1/tc), segments ``length`` tc long."""
-    from scipy.signal import welch
-
-    segment = min(values.size, max(8, round(length / spacing)))
-    frequency, power = welch(values, 1.0 / spacing, nperseg=segment)
+    frequency, power = welch(values, spacing, max(8, round(length / spacing)))
     shown = np.interp(at, frequency, power)
     return np.asarray(shown / (np.sum(shown) or 1.0))
 
