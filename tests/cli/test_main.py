@@ -239,7 +239,7 @@ def test_diagnose(folder):
     assert result.exit_code == 0, result.stderr
     data = json.loads(result.stdout)
     assert data["clean"] is True and data["dimension"] == 3 and data["deterministic"] is True
-    assert 60 < data["samples_per_oscillation"] < 90
+    assert 60 < data["samples_per_oscillation"] < 110
     text = run("diagnose", folder / "x.csv").stdout
     for word in ("noise", "delay", "dimension", "sampling", "drift", "surrogates"):
         assert word in text

@@ -12,7 +12,7 @@ from math import inf, isnan, nan
 from typing import Any, Generic, TypeVar
 
 from jetode.reconstruction import advice
-from jetode.reconstruction.evidence import Evidence, PaperEvidence
+from jetode.reconstruction.evidence import AnyEvidence, Evidence, PaperEvidence, RefusalEvidence
 from jetode.reconstruction.settings import EXAMINATION, LIMITS
 
 E = TypeVar("E")
@@ -266,12 +266,24 @@ PAPER: tuple[Check[PaperEvidence], ...] = (
     ),
 )
 
-CHECKS: dict[str, tuple[Check[Any], ...]] = {"joint": JOINT, "paper": PAPER}
+REFUSAL: tuple[Check[RefusalEvidence], ...] = (
+    Check(
+        "An equation of the family could be fitted to the record",
+        lambda e: False,
+        lambda e: e.reason,
+        lambda e: e.advice,
+        at_least=1.0,
+        yes_or_no=True,
+    ),
+)
+
+# by the kind of the evidence
+CHECKS: dict[str, tuple[Check[Any], ...]] = {"joint": JOINT, "paper": PAPER, "refusal": REFUSAL}
 
 
-def notes(e: Evidence | PaperEvidence) -> tuple[tuple[str, str], ...]:
+def notes(e: AnyEvidence) -> tuple[tuple[str, str], ...]:
     """What is worth showing beside the checks but decides nothing: (name, measured)."""
-    if isinstance(e, PaperEvidence):
+    if not isinstance(e, Evidence):
         return ()
     out = []
     if not isnan(e.spectrum_distance):

@@ -26,6 +26,7 @@ from jetode.reconstruction.settings import EXAMINATION, INTEGRATION
 from jetode.records.series import Series
 from jetode.signal.jets_against_delays import Sufficiency
 from jetode.signal.oscillations import count_oscillations, mean_drift
+from jetode.signal.spectrum import welch
 from jetode.support.arrays import FloatArray
 
 
@@ -151,9 +152,27 @@ class PaperEvidence:
         return cls(tuple(data["times"]), float(data["horizon"]), float(data["oscillation"]), data["bounded"])
 
 
-def evidence_of(diagnostics: Mapping[str, Any]) -> Evidence | PaperEvidence | None:
+@dataclass(frozen=True)
+class RefusalEvidence:
+    """Why nothing could be fitted at all, and what would help; the model is then only what was tried."""
+
+    reason: str
+    advice: str
+    kind: str = field(default="refusal", init=False)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+
+AnyEvidence = Evidence | PaperEvidence | RefusalEvidence
+
+
+def evidence_of(diagnostics: Mapping[str, Any]) -> AnyEvidence | None:
     """The evidence that a model's diagnostics hold as plain data, those of older files included."""
     found = diagnostics.get("evidence")
+    if found and found.get("kind") == "refusal":
+        return RefusalEvidence(str(found["reason"]), str(found["advice"]))
     if found and found.get("kind") == "paper":
         return PaperEvidence.from_json(found)
     if found:
@@ -202,10 +221,7 @@ def spectrum_distance(a: FloatArray, b: FloatArray, spacing_a: float, spacing_b:
 
 def _power(values: FloatArray, spacing: float, length: float, at: FloatArray) -> FloatArray:
     """Normalised Welch periodogram at the frequencies ``at`` (1/tc), segments ``length`` tc long."""
-    from scipy.signal import welch
-
-    segment = min(values.size, max(8, round(length / spacing)))
-    frequency, power = welch(values, 1.0 / spacing, nperseg=segment)
+    frequency, power = welch(values, spacing, max(8, round(length / spacing)))
     shown = np.interp(at, frequency, power)
     return np.asarray(shown / (np.sum(shown) or 1.0))
 

@@ -24,7 +24,7 @@ from jetode.reconstruction import serialisation
 from jetode.reconstruction.dynamics.base import Ahead, Coefficient, Dynamics, check_start
 from jetode.reconstruction.dynamics.rational import RationalDynamics
 from jetode.reconstruction.dynamics.regular import RegularDynamics
-from jetode.reconstruction.evidence import Evidence, PaperEvidence, evidence_of
+from jetode.reconstruction.evidence import AnyEvidence, Evidence, evidence_of
 from jetode.reconstruction.record_info import RecordInfo, SplineInfo
 from jetode.reconstruction.settings import INTEGRATION
 from jetode.reconstruction.verdict import Verdict
@@ -60,7 +60,7 @@ class Model:
         return self.dynamics.order
 
     @cached_property
-    def evidence(self) -> Evidence | PaperEvidence | None:
+    def evidence(self) -> AnyEvidence | None:
         """What the verdict looked at."""
         return evidence_of(self.diagnostics)
 

@@ -29,11 +29,11 @@ from jetode.paper.weakform import Placement, Quadrature
 from jetode.reconstruction import advice
 from jetode.reconstruction.dynamics.rational import RationalDynamics, end_state
 from jetode.reconstruction.dynamics.regular import RegularDynamics
-from jetode.reconstruction.evidence import Evidence, PaperEvidence, bounded_runs, gather
+from jetode.reconstruction.evidence import Evidence, PaperEvidence, RefusalEvidence, bounded_runs, gather
 from jetode.reconstruction.model import Model
 from jetode.reconstruction.record_info import RecordInfo, SplineInfo
 from jetode.reconstruction.settings import FEWEST_SAMPLES, LIMITS
-from jetode.reconstruction.verdict import Verdict, judge, judge_paper
+from jetode.reconstruction.verdict import Verdict, judge, judge_paper, judge_refusal
 from jetode.records.conversion import as_records
 from jetode.records.series import Series, require_complete, require_samples
 from jetode.signal.decimate import reduce_all
@@ -287,7 +287,9 @@ def _no_model(record: Series, order: int, reason: str) -> Model:
         index = np.arange(record.n)
         stretch = record.with_values(np.interp(index, index[present], record.values[present]))
     rough = paper(stretch, order=order, denominator_degree=1, numerator_degree=2)
-    return replace(rough, verdict=Verdict("none", reason, advice.refused(record)))
+    evidence = RefusalEvidence(reason, advice.refused(record))
+    diagnostics = {**rough.diagnostics, "evidence": evidence.to_json()}
+    return replace(rough, verdict=judge_refusal(evidence), diagnostics=diagnostics)
 
 
 # -- the paper's workflow ---------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import numpy as np
 
 from jetode.reconstruction import advice
 from jetode.reconstruction.checks import JOINT, PAPER, Check, first_failure
-from jetode.reconstruction.evidence import Evidence, PaperEvidence
+from jetode.reconstruction.evidence import Evidence, PaperEvidence, RefusalEvidence
 from jetode.reconstruction.settings import EXAMINATION
 from jetode.signal.suitability import SUITABILITY
 from jetode.support.errors import InputError
@@ -114,6 +114,11 @@ def _exact(e: Evidence) -> str:
         )
     followed = f"a held-out stretch is followed (χ² {e.held_out:.2f})"
     return f"Residuals are white, {followed} and a long run stays on the attractor."
+
+
+def judge_refusal(evidence: RefusalEvidence) -> Verdict:
+    """The verdict where nothing could be fitted."""
+    return Verdict("none", evidence.reason, evidence.advice)
 
 
 def judge_paper(evidence: PaperEvidence, checks: Sequence[Check[PaperEvidence]] = PAPER) -> Verdict:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.interpolate import make_interp_spline
 
 from jetode.support.arrays import FloatArray
 from jetode.support.errors import InputError
@@ -18,6 +17,8 @@ def resampled(
     times: FloatArray, values: FloatArray, step: float, place: Callable[[int], str] = "sample {}".format
 ) -> tuple[FloatArray, float]:
     """(values at equal steps, first time); NaN where the nearest samples are more than ``GAP`` typical steps apart."""
+    from scipy.interpolate import make_interp_spline  # half a second to import, and hardly ever asked for
+
     bad = np.flatnonzero(~np.isfinite(times))
     if bad.size:
         raise InputError(f"The time at {place(int(bad[0]))} is not a finite number; every sample needs its time.")

@@ -20,7 +20,6 @@ from dataclasses import replace
 from math import pi
 
 import numpy as np
-from scipy.signal import firwin, kaiser_beta, upfirdn
 
 from jetode.records.series import Series
 from jetode.signal.scales import derivative_scale, filled
@@ -47,12 +46,16 @@ def decimate(record: Series, factor: int) -> Series:
 
 def low_pass(factor: int) -> FloatArray:
     """The filter for one factor: 2·HALF·factor + 1 taps of sum 1."""
+    from scipy.signal import firwin, kaiser_beta  # takes a second to import, and few records are so long
+
     window = ("kaiser", kaiser_beta(ATTENUATION))
     return np.asarray(firwin(2 * HALF * factor + 1, 1.0 / factor, window=window), dtype=np.float64)
 
 
 def _filtered(values: FloatArray, taps: FloatArray, factor: int) -> FloatArray:
     """Filtered at every ``factor``-th full window; NaN where one holds a missing sample."""
+    from scipy.signal import upfirdn
+
     missing = np.isnan(values)
     full = slice(2 * HALF, (values.size - 1) // factor + 1)  # windows that lie within the record
     out = upfirdn(taps, np.where(missing, 0.0, values), down=factor)[full]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import chdtrc
 
 from jetode.support.arrays import FloatArray
 
@@ -31,4 +31,4 @@ def whiteness(residuals: FloatArray, lags: int = LAGS) -> Whiteness:
     variance = float(np.sum(centred**2))
     correlation = np.array([np.sum(centred[k:] * centred[:-k]) for k in range(1, lags + 1)]) / (variance or 1.0)
     statistic = n * (n + 2.0) * float(np.sum(correlation**2 / (n - np.arange(1, lags + 1))))
-    return Whiteness(correlation, 1.96 / float(np.sqrt(n)), float(chi2.sf(statistic, lags)))
+    return Whiteness(correlation, 1.96 / float(np.sqrt(n)), float(chdtrc(lags, statistic)))
