@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from jetode.support.errors import InputError
+
+if TYPE_CHECKING:
+    from jetode.records.series import Series
 
 OK, BAD_INPUT, NOT_TRUSTED, INTERRUPTED = 0, 2, 3, 130
 
@@ -26,6 +29,13 @@ def column_options(command: Callable[..., Any]) -> Callable[..., Any]:
     ):
         command = decorate(command)
     return command
+
+
+def read(*arguments: Any, **options: Any) -> Series:
+    """:func:`jetode.read`; imported when a record is read, so that help and completion are there at once."""
+    from jetode.records.reading import read as read_record
+
+    return read_record(*arguments, **options)
 
 
 def positive(name: str, value: float) -> float:

@@ -23,16 +23,16 @@ from jetode.cli.common import (
     json_option,
     positive,
     quiet_option,
+    read,
 )
 from jetode.cli.terminal import one_json, summary, working
-from jetode.records.reading import read
-from jetode.records.series import Series
 from jetode.support.errors import InputError
 from jetode.support.files import make_directory, write_text
 
 if TYPE_CHECKING:
     from jetode.joint.fit import Budget
     from jetode.reconstruction.model import Model
+    from jetode.records.series import Series
 
 DEMO_RECORD = "lorenz_x_15.csv"
 FORMATS = ("python", "c", "julia", "ode", "sbml")
