@@ -2,15 +2,21 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+DEMO := $(VENV)/.demo
 READY := $(VENV)/.ready
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint bench docs fuzz clean
+.PHONY: demo test test-long lint bench docs fuzz clean
 
-demo: $(READY)
+demo: $(DEMO)
+	$(BIN)/jetode warmup --order 3
 	$(BIN)/jetode demo --out demo-out
 
 test: lint
-	$(BIN)/pytest -n 2 --dist loadfile --durations 15
+	$(BIN)/pytest -n 2 --dist loadgroup -m "not long" --durations 15
+
+test-long: $(READY)
+	$(BIN)/pytest -n 2 --dist loadgroup -m long --durations 15
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -28,12 +34,17 @@ fuzz: $(READY)
 	$(BIN)/python tests/fuzz/fuzz_files.py --count $(COUNT) --seed $(SEED)
 
 docs: $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	$(PIP) -e '.[docs]'
 	$(BIN)/mkdocs build --strict
 
-$(READY): pyproject.toml
+# what the demo needs, and, with the test tools, what all the rest needs
+$(DEMO): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	$(PIP) -e .
+	touch $@
+
+$(READY): $(DEMO)
+	$(PIP) -e '.[test]'
 	touch $@
 
 clean:

@@ -7,12 +7,14 @@ import shlex
 from collections.abc import Callable
 from dataclasses import fields
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from jetode.records.table import Reading
 from jetode.support.errors import InputError
+
+if TYPE_CHECKING:
+    from jetode.records.series import Series
 
 OK, BAD_INPUT, NOTHING, PARTLY, INTERRUPTED = 0, 2, 3, 4, 130
 EXIT_CODES = {"exact": OK, "approximate": PARTLY, "forecast": PARTLY, "none": NOTHING}  # by the verdict's grade
@@ -35,12 +37,22 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(command)
     def with_reading(*args: Any, **options: Any) -> Any:
-        reading = Reading(**{field.name: options.pop(field.name) for field in fields(Reading) if field.name in options})
+        from jetode.records.table import Reading  # imported when a record is read: help is there at once
+
+        names = {field.name for field in fields(Reading)} & options.keys()
+        reading = Reading(**{name: options.pop(name) for name in names})
         return command(*args, reading=reading, **options)
 
     for decorate in reversed(READING):
         with_reading = decorate(with_reading)
     return with_reading
+
+
+def read_with(*arguments: Any) -> Series:
+    """:func:`jetode.records.reading.read_with`, imported when a record is read."""
+    from jetode.records import reading
+
+    return reading.read_with(*arguments)
 
 
 def positive(name: str, value: float) -> float:

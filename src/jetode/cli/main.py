@@ -15,27 +15,35 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
 from jetode.cli.benchmark import benchmark
-from jetode.cli.common import BAD_INPUT, INTERRUPTED, OK, command_line, json_option, positive, reading_options
+from jetode.cli.common import (
+    BAD_INPUT,
+    INTERRUPTED,
+    OK,
+    command_line,
+    json_option,
+    positive,
+    read_with,
+    reading_options,
+)
 from jetode.cli.paper import paper
 from jetode.cli.reconstruct import demo, export, reconstruct
 from jetode.cli.terminal import one_json, working
-from jetode.records.formats import open_table
-from jetode.records.reading import read_with
-from jetode.records.series import uniform_step
-from jetode.records.table import Reading
-from jetode.signal.noise import NOISE_KINDS
-from jetode.support.arrays import FloatArray
+from jetode.cli.warmup import warmup
 from jetode.support.errors import InputError
 from jetode.support.files import whole_file
 
+if TYPE_CHECKING:
+    from jetode.records.table import Reading
+    from jetode.support.arrays import FloatArray
+
 BLOCK = 1 << 16  # samples turned into text at once
 FIGURES = (".png", ".svg", ".pdf")
+NOISE_KINDS = ("gaussian", "student", "laplace", "multiplicative", "ar1", "quantisation", "outliers")
 
 
 class Commands(click.Group):
@@ -83,7 +91,7 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (reconstruct, demo, export, paper):
+for command in (reconstruct, demo, export, paper, warmup):
     cli.add_command(command)
 
 
@@ -255,6 +263,8 @@ def simulate(
     Example:
       jetode simulate lorenz --noise 0.15 --seed 0 --out lorenz.csv
     """
+    import numpy as np
+
     from jetode.catalogue.systems import systems
     from jetode.signal.noise import add_noise
 
@@ -297,6 +307,9 @@ def _rows(times: FloatArray, values: FloatArray) -> Iterator[str]:
 
 def _read_forecast(path: Path, dt: float) -> FloatArray:
     """The values of a forecast, however early it stopped; its steps must be ``dt``."""
+    from jetode.records.formats import open_table
+    from jetode.records.series import uniform_step
+
     try:
         table = open_table(path)
     except OSError as error:

@@ -21,12 +21,10 @@ from jetode.cli.common import (
     json_option,
     positive,
     quiet_option,
+    read_with,
     reading_options,
 )
 from jetode.cli.terminal import one_json, summary, working
-from jetode.records.reading import read, read_with
-from jetode.records.series import Series
-from jetode.records.table import Reading
 from jetode.reporting.exports import FORMATS
 from jetode.support.errors import InputError
 from jetode.support.files import make_directory, write_text
@@ -34,6 +32,8 @@ from jetode.support.files import make_directory, write_text
 if TYPE_CHECKING:
     from jetode.joint.progress import Budget
     from jetode.reconstruction.model import Model
+    from jetode.records.series import Series
+    from jetode.records.table import Reading
 
 DEMO_RECORD = "lorenz_x_15.csv"
 WRITTEN = ("model.json", "forecast.csv", "report.html")
@@ -94,6 +94,8 @@ def demo(out: Path, as_json: bool, quiet: bool) -> int:
     Example:
       jetode demo --out demo-out      # then open demo-out/report.html
     """
+    from jetode.records.reading import read
+
     with as_file(files("jetode") / "data" / DEMO_RECORD) as path:
         record = read(path)
     run([record], {"seed": 0}, None, out, as_json, quiet, command_line())

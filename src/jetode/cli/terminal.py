@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jetode.support.json import plain
-
 if TYPE_CHECKING:
     from jetode.integration.forecast import Forecast
     from jetode.reconstruction.model import Model
@@ -34,8 +32,11 @@ def working(what: str, quiet: bool = False) -> Iterator[Callable[[str], None]]:
 
     Yields a function that is told the stage.
     """
+    from jetode.support.compiled import told_of_compilation
+
     if quiet or not sys.stderr.isatty():
-        yield lambda stage: None
+        with told_of_compilation(lambda line: None):
+            yield lambda stage: None
         return
     from tqdm import tqdm
 
@@ -54,7 +55,8 @@ def working(what: str, quiet: bool = False) -> Iterator[Callable[[str], None]]:
     thread = threading.Thread(target=show, daemon=True)
     thread.start()
     try:
-        yield lambda stage: stages.append(f"{what}: {stage}")
+        with told_of_compilation(lambda line: click.echo(line, err=True)):
+            yield lambda stage: stages.append(f"{what}: {stage}")
     finally:
         done.set()
         thread.join()
@@ -110,4 +112,6 @@ def _equation(model: Model) -> list[str]:
 
 def one_json(data: dict[str, Any]) -> str:
     """One JSON object on one line."""
+    from jetode.support.json import plain
+
     return json.dumps(plain(data), ensure_ascii=False, allow_nan=False)

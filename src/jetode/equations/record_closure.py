@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jetode.equations.polynomials import Polynomial, add, derivative, widen, multiply, power, scale
+from jetode.equations.polynomials import Polynomial, add, derivative, multiply, power, scale, widen
 from jetode.equations.rows import Coupled, Row, rate
 
 Closure = tuple[Polynomial, Polynomial]  # numerator, denominator

@@ -18,12 +18,12 @@ from jetode.equations.polynomials import (
     Polynomial,
     add,
     derivative,
-    widen,
     multiply,
     power,
     rescale,
     scale,
     total_degree_exponents,
+    widen,
 )
 from jetode.equations.regular import RegularClosure
 from jetode.equations.rows import leading_monomial

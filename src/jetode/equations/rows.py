@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from jetode.equations.polynomials import Exponents, Polynomial, add, derivative, widen, multiply, power, rescale, scale
+from jetode.equations.polynomials import Exponents, Polynomial, add, derivative, multiply, power, rescale, scale, widen
 
 CANCELLED = 1e-13  # of what a sum is made of: a few hundred roundings
 

@@ -162,7 +162,7 @@ def weak_form(
         (denominator.parent, denominator.variable),
         (numerator.parent, numerator.variable),
         (table_d, table_n),
-        (*(np.empty((size, longest)) for size in (n, size_d, size_d, size_n)),),
+        tuple(np.empty((size, longest)) for size in (n, size_d, size_d, size_n)),
     )
     return ClosureSystem(table_d[:, denominator.slots], table_n[:, numerator.slots], denominator, numerator)
 
@@ -177,7 +177,7 @@ def _assemble(
     program_d: tuple[IntArray, IntArray],
     program_n: tuple[IntArray, IntArray],
     out: tuple[FloatArray, FloatArray],
-    scratch: tuple[FloatArray, FloatArray, FloatArray, FloatArray],
+    scratch: tuple[FloatArray, ...],
 ) -> None:
     """Integrals of all monomials of both programs over all windows; ψ is zero in ``tail`` samples at each end.
 

@@ -98,7 +98,7 @@ def _fill_factor(
     start = size
     settled = 0
     used = 0
-    j = np.int64(0)
+    j = 0
     while j < size:
         _matrix_row(elements, n_intervals, j, row)
         for d in range(p + 1):

@@ -24,12 +24,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from numba import njit
-from numba.core import event
-from numba.core.caching import FunctionCache, IndexDataCacheFile
+import numba
+from numba.core import caching, event
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+njit: Any = numba.njit  # its published types leave out the options used here
 ROOT = Path(__file__).resolve().parents[1]
 IMPORT = re.compile(r"^from jetode([\w.]*) import ([^(\n]*)|^import jetode([\w.]*)", re.MULTILINE)
 COMPILING = "Compiling, once for this machine: this run takes up to half a minute longer."
@@ -51,7 +51,7 @@ def leaf(**options: Any) -> Callable[[Function], Function]:
     """``numba.njit`` for what only kernels call and what allocates nothing: without counting references to arrays,
     as in numba's own sorting (the counting took half of the time of an evaluation of a field)."""
     options = {"error_model": "numpy", "forceinline": True, **options}
-    return njit(_nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)  # type: ignore[call-overload]
+    return njit(_nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
 
 
 def inlined(function: Function) -> Function:
@@ -60,12 +60,12 @@ def inlined(function: Function) -> Function:
     return njit(inline="always")(function)
 
 
-class _StampedCache(FunctionCache):  # type: ignore[misc]
+class _StampedCache(caching.FunctionCache):
     """numba's cache of one function with jetode's stamp instead of the time of its file."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function)
-        self._cache_file = IndexDataCacheFile(
+        super().__init__(function)  # type: ignore[no-untyped-call]
+        self._cache_file = caching.IndexDataCacheFile(  # type: ignore[no-untyped-call]
             cache_path=self._cache_path,
             filename_base=self._impl.filename_base,
             source_stamp=stamp(Path(inspect.getfile(function))),
@@ -98,30 +98,33 @@ def _imports(file: Path, root: Path, modified: int) -> tuple[Path, ...]:
     for package, names, plain in IMPORT.findall(file.read_text(encoding="utf-8")):
         module = root.joinpath(*(package or plain).split("."))
         members = [module / f"{word.split()[0]}.py" for word in names.split(",") if word.strip()]
+        if not members and module.is_dir():  # names in brackets: any of them
+            members = sorted(module.glob("*.py"))
         out += [path for path in (module.with_suffix(".py"), *members) if path.is_file()]
     return tuple(out)
 
 
-class _Listener(event.Listener):  # type: ignore[misc]
-    """Tells those who asked that a kernel is not in the cache; only the first time."""
+class _Listener(event.Listener):
+    """Counts kernels that were not in the cache; the first one is told to those who asked."""
 
     def __init__(self) -> None:
-        self.told = False
+        self.count = 0
         self.hearers: list[Callable[[str], None]] = []
 
     def on_start(self, event: Any) -> None:
-        if self.told or not event.data["dispatcher"].py_func.__module__.startswith("jetode."):
+        if not isinstance(getattr(event.data["dispatcher"], "_cache", None), _StampedCache):
             return
-        self.told = True
-        for tell in self.hearers or [_log.warning]:
-            tell(COMPILING)
+        self.count += 1
+        if self.count == 1:
+            for tell in self.hearers or [_log.warning]:
+                tell(COMPILING)
 
     def on_end(self, event: Any) -> None:
         pass
 
 
 _listener = _Listener()
-event.register("numba:compile", _listener)
+event.register("numba:compile", _listener)  # type: ignore[no-untyped-call]
 
 
 @contextmanager
@@ -135,3 +138,11 @@ def told_of_compilation(tell: Callable[[str], None]) -> Iterator[None]:
         yield
     finally:
         _listener.hearers.remove(tell)
+
+
+@contextmanager
+def counting_compilations() -> Iterator[Callable[[], int]]:
+    """Yields what says how many kernels have been compiled since; nobody is told."""
+    before = _listener.count
+    with told_of_compilation(lambda line: None):
+        yield lambda: _listener.count - before

@@ -127,7 +127,7 @@ def _eliminate(axes, spans, transitions, arrows, defects, info, cross, gradient,
             info[k, c, c] += damping
         if count >= CHUNK or k == 0:
             _add_symmetric(left, right, count, c_info)
-            count = 0
+            count = np.int64(0)
     _mirror(c_info)
     for k in range(n_nodes):
         if k == 0 or spans[k - 1] == 0:

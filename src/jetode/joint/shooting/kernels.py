@@ -396,5 +396,5 @@ def _linearise(
                 arrows[k, c, e] = big_s[c, d + e]
         if count >= CHUNK or k == n_nodes - 1:
             _add_symmetric(by_coefficient, by_coefficient, count, normal)
-            count = 0
+            count = np.int64(0)
     _mirror(normal)
