@@ -12,21 +12,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from jetode.equations.polynomials import total_degree_exponents
-from jetode.joint.candidates import held_terms, states_for
+from jetode.joint.candidates import states_for
 from jetode.joint.fit import JointFit, Request
 from jetode.joint.forms.affine_pole import u0_poles
-from jetode.joint.forms.base import PRIOR, Candidate, Form
+from jetode.joint.forms.base import PRIOR, Candidate
 from jetode.joint.forms.pole_free import PoleFree, candidate
 from jetode.joint.jets import Jets
 from jetode.joint.parts import equation_of, is_factor
 from jetode.joint.problem import CLEAN_SIGMA, Prepared
 from jetode.joint.search import library_size, term_price
 from jetode.joint.shooting.annealing import Schedule, anneal
-from jetode.joint.shooting.gaussnewton import Data, Fit, minimise, path_states
+from jetode.joint.shooting.gaussnewton import minimise
 from jetode.joint.shooting.likelihood import marginal
 from jetode.joint.term_selection import expand, quadratic_model
-from jetode.joint.weak_fit import WeakFit, corrected, rescaled, search_ratio, weak_data
-from jetode.support.arrays import BoolArray, FloatArray
+from jetode.joint.weak_fit import WeakFit, corrected, search_ratio, weak_data
+from jetode.support.arrays import FloatArray
 
 Interrupt = Callable[[], bool]
 

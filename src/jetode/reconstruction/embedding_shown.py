@@ -33,5 +33,3 @@ def embedding_shown(signal: FloatArray, tc: float) -> dict[str, Any]:
         return {"embedding": embedding_diagnostics(signal[start:stop], tc).to_json()}
     except InputError:
         return {}
-
-

@@ -170,5 +170,3 @@ def _no_model(record: Series, order: int, reason: str) -> Model:
     evidence = RefusalEvidence(reason, advice.refused(record))
     diagnostics = {**rough.diagnostics, "evidence": evidence.to_json()}
     return replace(rough, verdict=judge_refusal(evidence), diagnostics=diagnostics)
-
-

@@ -48,7 +48,7 @@ def joint_model(
             },
             "stability": [asdict(term) for term in fitted.stability],
             "rivals": [{"delta_bic": r.delta_bic, "text": r.regular.text()} for r in fitted.rivals],
-            "equilibria": _equilibria(dynamics.regular),
+            "equilibria": equilibria_shown(dynamics.regular),
             **spectrum_shown(records[-1], dynamics.order),
             **embedding_shown(fitted.paths[-1].states[:, 0], model.time / info.dt),
         },
@@ -66,11 +66,9 @@ def _judged(fitted: JointFit, records: Sequence[Series], budget: Budget) -> tupl
     return evidence, verdict
 
 
-def _equilibria(regular: RegularClosure) -> list[dict[str, Any]]:
+def equilibria_shown(regular: RegularClosure) -> list[dict[str, Any]]:
     """Where the equation stands still, as plain data."""
     return [
         {"state": list(e.state), "eigenvalues": [[z.real, z.imag] for z in e.eigenvalues], "kind": e.kind}
         for e in equilibria(regular)
     ]
-
-

@@ -147,5 +147,3 @@ def rational_model(record: Series, proposal: Proposal) -> Model:
         exponent=NULL_SPACE.exponent,
         denominator_variables=used or (0,),
     )
-
-
