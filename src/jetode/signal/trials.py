@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jetode.records.series import Series
+from jetode.records.series import MINIMUM_SAMPLES, Series
 from jetode.signal.oscillations import count_oscillations
 from jetode.signal.scales import filled
 from jetode.signal.spline import smooth
@@ -61,12 +61,11 @@ class Trials:
         return sum(len(fold.ends) for fold in self.folds)
 
     def without(self, records: Sequence[Series], fold: Fold) -> list[Series]:
-        """The records with the samples of a fold missing."""
-        out = list(records)
-        values = out[fold.record].values.copy()
+        """The records with the samples of a fold missing; one that is left without samples is left out."""
+        values = records[fold.record].values.copy()
         values[fold.start : fold.stop] = np.nan
-        out[fold.record] = out[fold.record].with_values(values)
-        return [record for record in out if np.isfinite(record.values).any()]
+        held = [records[fold.record].with_values(values)] if np.isfinite(values).sum() >= MINIMUM_SAMPLES else []
+        return [*records[: fold.record], *held, *records[fold.record + 1 :]]
 
     def truths(self, records: Sequence[Series]) -> FloatArray:
         """What followed every start, itself included: (count, steps + 1)."""
