@@ -13,7 +13,7 @@ import numpy as np
 
 from jetode.integration.dop853 import integrate
 from jetode.integration.windowed_prediction_time import windowed_vpt
-from jetode.joint.approximate_forms import Trial, fitted_forms
+from jetode.joint.approximate_forms import Trial, fitted_forms, fitted_samples, shortened
 from jetode.joint.fit import JointFit, Request
 from jetode.joint.path import SHORTEST_PAST, Identified, past_state
 from jetode.joint.problem import Prepared, prepare
@@ -110,14 +110,22 @@ def approximations(
         fitted = fitted_forms(request, start, interrupt)
     except Unsuitable:
         return ()
-    out = []
-    for trial in fitted:
-        if interrupt():
-            break
-        out.append(_held_out(trial, request.records, trials, interrupt))
-    enough = (1.0 - SETTINGS.as_good) * max((a.skill for a in out), default=0.0)
-    out.sort(key=lambda a: (0.0, a.free, -a.skill) if a.skill >= enough else (1.0, -a.skill, a.free))
-    return tuple(out[: SETTINGS.kept])
+    out = [(_held_out(trial, request.records, trials, interrupt), trial) for trial in fitted if not interrupt()]
+    best = max(out, key=lambda pair: pair[0].skill, default=None)
+    if best is not None:
+        enough = (1.0 - SETTINGS.as_good) * best[0].skill
+        for trial in shortened(best[1], interrupt):
+            shorter = _held_out(trial, request.records, trials, interrupt)
+            if shorter.skill < enough:
+                break
+            out.append((shorter, trial))
+    return ranked([approximation for approximation, _ in out])[: SETTINGS.kept]
+
+
+def ranked(found: Sequence[Approximation]) -> tuple[Approximation, ...]:
+    """Those about as good as the best by their number of coefficients, then the others by skill."""
+    enough = (1.0 - SETTINGS.as_good) * max((a.skill for a in found), default=0.0)
+    return tuple(sorted(found, key=lambda a: (0.0, a.free, -a.skill) if a.skill >= enough else (1.0, -a.skill, a.free)))
 
 
 def identified_of(weak: WeakFit, prepared: Prepared) -> Identified:
@@ -157,12 +165,13 @@ def _without(
         prepared = prepare(rest, model.terms.dimension, sigma, units, SHORTEST_PAST, model.loss)
     except Unsuitable:
         return model
-    data = weak_data(prepared, model.sigma, model.terms)
+    data = weak_data(prepared, model.sigma, model.terms, fitted_samples(trial.prepared))
     offsets = np.cumsum((0, *(r.n for r in records)))
     places = np.concatenate([np.arange(p.start, p.stop) + offsets[p.record] for p in trial.prepared.pieces])
     wanted = np.concatenate([np.arange(p.start, p.stop) + offsets[numbers[p.record]] for p in prepared.pieces])
     rows = np.clip(np.searchsorted(places, wanted), 0, places.size - 1)
-    nodes = path_states(trial.weak.fit, trial.weak.data)[rows[data.layout.first]]
+    path = path_states(trial.weak.fit, trial.weak.data)
+    nodes = path[np.minimum(rows[data.layout.first], len(path) - 1)]
     joint = model.terms.with_coefficients(trial.joint)
     fit = minimise(data, joint, nodes, trial.weak.q, SETTINGS.refits, interrupt=interrupt)
     if not np.isfinite(fit.cost):

@@ -20,7 +20,7 @@ from jetode.joint.forms.base import PRIOR, Candidate, Form
 from jetode.joint.forms.pole_free import PoleFree, candidate
 from jetode.joint.jets import Jets
 from jetode.joint.parts import equation_of, is_factor, named
-from jetode.joint.problem import CLEAN_SIGMA, Prepared
+from jetode.joint.problem import CLEAN_SIGMA, NODE, Prepared
 from jetode.joint.search import library_size, term_price
 from jetode.joint.shooting.annealing import Schedule, anneal
 from jetode.joint.shooting.gaussnewton import minimise, path_states
@@ -39,14 +39,17 @@ class FormSettings:
 
     readable: int = 12  # free coefficients at most: more are not read
     samples: int = 3000  # of the stretch on which forms are fitted and terms selected, to bound the time
+    fewest: int = 600  # of the same, where sampling is coarse
+    nodes: int = 2500  # of the part that coefficients are fitted to in the end: a second of time each fit
     length: float = 200.0  # tc, of the same: about 30 oscillations
     look: float = 100.0  # tc: of the stretch on which poles are looked for
     rounds: int = 4  # of selection and refit: at the likely q the quadratic model is nearly exact
     refits: int = 8  # Gauss–Newton iterations of a refit on other terms
     poles: int = 2  # poles that are fitted further
     whole: int = 4  # Gauss–Newton iterations on the whole record, from the path on the stretch
-    tried: int = 6  # supports that are fitted to the whole record and forecast with
-    share: float = 0.02  # of what is left unexplained (in −2 log L per sample) that a term of the shorter version explains
+    tried: int = 5  # supports that are fitted to the whole record and forecast with
+    share: float = 0.02  # of what is left unexplained, that a term of the shorter version must explain
+    shares: tuple[float, ...] = (0.1, 0.5, 3.0, 20.0)  # the same for the versions that are tried while forecasts hold
     odd_degree: int = 5  # of u0 at order 2: a sine's first three terms
 
 
@@ -67,13 +70,15 @@ class Begun:
 @dataclass(frozen=True, eq=False)
 class Trial:
     """A form with its terms selected and fitted; ``joint`` are the coefficients that minimise J with the path, before
-    the correction of their bias; ``bic`` is of the stretch that all forms are compared on."""
+    the correction of their bias; ``bic`` is of the ``stretch`` that all forms are compared on."""
 
     name: str
+    form: Form
     prepared: Prepared
     weak: WeakFit
     joint: FloatArray
     bic: float
+    stretch: WeakFit | None = None
 
     @property
     def order(self) -> int:
@@ -150,7 +155,9 @@ def _on_stretch(prepared: Prepared, order: int, start: JointFit | None, interrup
             if weak is None or interrupt():
                 break
             weak = selected(weak, begun.form, worth, interrupt)
-            out.append(Trial(begun.name, prepared, weak, weak.fit.terms.coefficients, weak.bic(price)))
+            if weak.free == 0:
+                break
+            out.append(Trial(begun.name, begun.form, prepared, weak, weak.fit.terms.coefficients, weak.bic(price)))
     return out
 
 
@@ -174,8 +181,15 @@ def _begun(
 
 
 def stretch_samples(prepared: Prepared, length: float) -> int:
-    """Samples of a stretch ``length`` tc long."""
-    return min(prepared.y.size, SETTINGS.samples, round(length / prepared.jets.spacing))
+    """Samples of a stretch ``length`` tc long, more where sampling is coarse."""
+    wanted = max(round(length / prepared.jets.spacing), SETTINGS.fewest)
+    return min(prepared.y.size, SETTINGS.samples, wanted)
+
+
+def fitted_samples(prepared: Prepared) -> int:
+    """Samples that coefficients are fitted to: the whole record, or as many nodes of it as the time allows."""
+    node = max(NODE, prepared.jets.spacing)
+    return min(prepared.y.size, round(SETTINGS.nodes * node / prepared.jets.spacing))
 
 
 def look(
@@ -234,6 +248,22 @@ def selected(weak: WeakFit, form: Form, price: float, interrupt: Interrupt) -> W
     return weak
 
 
+def shortened(trial: Trial, interrupt: Interrupt) -> Iterator[Trial]:
+    """Ever shorter versions of a fitted form, each on the whole record: a term has to explain ever more of what is left."""
+    weak = trial.stretch
+    for share in SETTINGS.shares:
+        if weak is None or interrupt():
+            return
+        before = weak.free
+        weak = selected(weak, trial.form, share * weak.data.n_samples, interrupt)
+        if weak.free == 0:
+            return
+        if weak.free < before:
+            found = on_whole(replace(trial, weak=weak), interrupt)
+            if found is not None:
+                yield found
+
+
 def held(terms: Terms) -> Terms:
     """The terms with nothing but a weak ridge on them, the pole held about where it is: jumps would let it run away."""
     factor = is_factor(terms)
@@ -248,7 +278,7 @@ def on_whole(trial: Trial, interrupt: Interrupt) -> Trial | None:
     weak = trial.weak
     bias = corrected(weak, interrupt).fit.terms.coefficients - weak.fit.terms.coefficients
     terms, prepared = held(weak.fit.terms), trial.prepared
-    data = weak_data(prepared, weak.sigma, terms)
+    data = weak_data(prepared, weak.sigma, terms, fitted_samples(prepared))
     states = states_for(prepared, equation_of(terms), data)
     known = data.layout.first < weak.data.y.size
     states[known] = path_states(weak.fit, weak.data)[data.layout.first[known]]
@@ -259,6 +289,8 @@ def on_whole(trial: Trial, interrupt: Interrupt) -> Trial | None:
     moved = found.fit.terms.with_coefficients(found.fit.terms.coefficients + bias)
     frozen = replace(moved, free=np.zeros_like(moved.free))
     path = minimise(found.data, frozen, found.fit.states, found.q, SETTINGS.whole, interrupt=interrupt)
-    shifted = rescaled(found.data, replace(path, terms=moved), found.sigma, marginal(found.data, replace(path, terms=moved)))
+    shifted = rescaled(
+        found.data, replace(path, terms=moved), found.sigma, marginal(found.data, replace(path, terms=moved))
+    )
     kept = shifted if np.isfinite(shifted.likelihood) else found
-    return Trial(trial.name, prepared, kept, found.fit.terms.coefficients, trial.bic)
+    return replace(trial, weak=kept, joint=found.fit.terms.coefficients, stretch=weak)
