@@ -24,10 +24,10 @@ from jetode.joint.problem import CLEAN_SIGMA, NODE, Prepared
 from jetode.joint.search import library_size, term_price
 from jetode.joint.shooting.annealing import Schedule, anneal
 from jetode.joint.shooting.gaussnewton import minimise, path_states
+from jetode.joint.shooting.layout import Terms
 from jetode.joint.shooting.likelihood import marginal
 from jetode.joint.term_selection import expand, quadratic_model
 from jetode.joint.weak_fit import WeakFit, corrected, rescaled, search_ratio, weak_data
-from jetode.joint.shooting.layout import Terms
 from jetode.support.arrays import FloatArray
 
 Interrupt = Callable[[], bool]
@@ -249,7 +249,7 @@ def selected(weak: WeakFit, form: Form, price: float, interrupt: Interrupt) -> W
 
 
 def shortened(trial: Trial, interrupt: Interrupt) -> Iterator[Trial]:
-    """Ever shorter versions of a fitted form, each on the whole record: a term has to explain ever more of what is left."""
+    """Ever shorter versions of a fitted form on the whole record: a term has to explain ever more of what is left."""
     weak = trial.stretch
     for share in SETTINGS.shares:
         if weak is None or interrupt():
