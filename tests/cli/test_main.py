@@ -171,7 +171,7 @@ def test_forecast_and_score(folder, tmp_path):
     assert (tmp_path / "f.csv").read_text() == printed.stdout
     lines = printed.stdout.splitlines()
     assert lines[0].startswith("t,value") and len(lines) == 302
-    assert [float(line.split(",")[0]) for line in lines[1:4]] == pytest.approx([0, 0.01, 0.02])
+    assert [float(line.split(",")[0]) for line in lines[1:4]] == pytest.approx([60.0, 60.01, 60.02])
 
     whole = run("simulate", "lorenz", "--duration", 63).stdout.splitlines()
     (tmp_path / "truth.csv").write_text("\n".join(["t,x", *whole[2 + 6000 :]]) + "\n")

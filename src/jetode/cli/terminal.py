@@ -73,7 +73,7 @@ def summary(model: Model, forecast: Forecast, written: Sequence[Path]) -> str:
     several = f"{record.count} records, the last with " if record.count > 1 else ""
     size = f"{several}{record.n} samples, dt {record.dt:g}{unit}, std {record.std:.4g} {record.unit}"
     after = " of the end of the last record" if record.count > 1 else ""
-    ahead = f"{forecast.t[-1]:g}{unit} ahead{after}" + ("" if forecast.completed else f", then {forecast.stop.value}")
+    ahead = f"{forecast.t[-1]:g}{unit} ahead{after}" + ("" if forecast.completed else f"; then {forecast.ended}")
     reach = outlook(model, forecast)
     rows = [("record", size.rstrip())]
     rows += [("", note) for note in record.notes]

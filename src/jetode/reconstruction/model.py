@@ -28,6 +28,7 @@ from jetode.reconstruction.evidence import AnyEvidence, Evidence, evidence_of
 from jetode.reconstruction.record_info import RecordInfo, SplineInfo
 from jetode.reconstruction.settings import INTEGRATION
 from jetode.reconstruction.verdict import Verdict
+from jetode.records.conversion import as_series
 from jetode.records.series import Series
 from jetode.signal.decimate import decimate
 from jetode.support import markup, plotting
@@ -38,7 +39,7 @@ from jetode.support.files import write_text
 SAME_STEP = 1e-6  # relative difference up to which two sampling intervals are one
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Model:
     """A reconstruction: the ``record`` it starts from (the last one of several), the ``dynamics`` it integrates, the
     ``verdict`` on it, and plain data on how it was found (``settings``, ``diagnostics``)."""
@@ -194,23 +195,30 @@ class Model:
         past_only: bool = True,
         samples: int = 200,
         seed: int | None = None,
-        coordinates: str = "auto",
         step: float | None = None,
+        record: Any = None,
         **options: Any,
     ) -> Forecast:
         """Run the model ahead from sample ``start`` (None: the end) for ``horizon`` in the record's time.
 
+        ``record``: start in this new record instead of the model's own, as :meth:`with_record` does; anything that
+        holds one will do (an array has the model's sampling interval).
         After the joint fit, ``samples`` members drawn from the posterior give the 50 % and 90 % bands (0: none);
         ``seed`` draws them (default: that of the reconstruction).
-        ``coordinates``: "regular" (pole-free), "jet" (N/D, as the paper integrates), "auto" the first where there
-        is a regular form.  ``step``: time between the values (default: the record's).  ``options``: rtol, atol
+        ``step``: time between the values (default: the record's).  ``options``: ``coordinates``, "regular"
+        (pole-free), "jet" (N/D, as the paper integrates) or "auto", the first where there is a regular form; rtol, atol
         (× std), max_step (× step), backend of :func:`jetode.integration.forecast.forecast`.
         """
+        if record is not None:
+            new = as_series(record, default_dt=self.record.dt)
+            return self.with_record(new).forecast(horizon, start, past_only, samples, seed, step, **options)
         if start is not None:
             check_start(start, self.record.n)
         dt = self.record.dt if step is None else step
         drawn = int(self.settings.get("seed") or 0) if seed is None else seed
-        return self.dynamics.forecast(Ahead(horizon, dt, start, past_only, samples, drawn, coordinates, options))
+        coordinates = options.pop("coordinates", "auto")
+        asked = Ahead(horizon, dt, start, past_only, samples, drawn, coordinates, options)
+        return replace(self.dynamics.forecast(asked), axis=self.record.axis(start))
 
     def forecasts(self, horizon: float, starts: Any, **options: Any) -> list[Forecast]:
         """Forecasts by N/D from several samples of the jets in one compiled call (the paper's protocol)."""
@@ -257,6 +265,11 @@ class Model:
         if self.regular is None:
             raise InputError("The model has no regular form.")
         return self.regular.states(jets)
+
+    def __repr__(self) -> str:
+        record = plotting.label(self.record.name or "the record", self.record.unit)
+        grade = f"grade {self.verdict.grade}"
+        return f"Model({record}: {self.order} coordinates, {len(self.coefficients())} coefficients, {grade})"
 
     # -- seeing it -----------------------------------------------------------------------------------------
 

@@ -42,6 +42,7 @@ from jetode.signal.jets_against_delays import sufficiency
 from jetode.signal.suitability import SUITABILITY
 from jetode.support.arrays import FloatArray
 from jetode.support.errors import InputError
+from jetode.support.notebook import watched
 
 SPECTRUM_SAMPLES = 20_000  # of the record, for the singular values that are shown beside a joint fit
 
@@ -61,7 +62,11 @@ def reconstruct(record: Any, method: str | None = None, dt: float | None = None,
     for name in options:
         if name not in known:
             raise InputError(f"The method {method!r} takes no option {name!r}. It takes {', '.join(known)}.")
-    return METHODS[method](as_records(record, dt), **options)
+    records = as_records(record, dt)
+    if "progress" not in known or options.get("progress") is not None:
+        return METHODS[method](records, **options)
+    with watched("Reconstructing") as say:
+        return METHODS[method](records, **options | {"progress": say})
 
 
 def method_of(options: Mapping[str, Any]) -> str:
