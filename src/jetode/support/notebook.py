@@ -29,14 +29,15 @@ def watched(title: str) -> Iterator[Say | None]:
     if not in_notebook():
         yield None
         return
-    from IPython.display import HTML, display
+    from IPython import display as imported
 
+    ipython: Any = imported  # has no types
     begin = monotonic()
 
     def line(stage: str) -> Any:
-        return HTML(f"<em>{title}: {stage} ({monotonic() - begin:.0f} s)</em>")
+        return ipython.HTML(f"<em>{title}: {stage} ({monotonic() - begin:.0f} s)</em>")
 
-    shown: Any = display(line("starting"), display_id=True)
+    shown: Any = ipython.display(line("starting"), display_id=True)
 
     def say(stage: str) -> None:
         shown.update(line(stage))
@@ -45,4 +46,4 @@ def watched(title: str) -> Iterator[Say | None]:
         with told_of_compilation(say):
             yield say
     finally:
-        shown.update(HTML(f"<em>{title}: {monotonic() - begin:.1f} s</em>"))
+        shown.update(ipython.HTML(f"<em>{title}: {monotonic() - begin:.1f} s</em>"))
