@@ -129,7 +129,7 @@ def test_two_records_and_a_budget_give_one_model(tmp_path):
     files = [tmp_path / "1.csv", tmp_path / "2.csv"]
     result = run("reconstruct", *files, "--sigma", 0.4, "--max-seconds", 60, "--out", tmp_path / "out")
     assert result.exit_code in (0, 3), result.stderr
-    assert "2 records" in result.stdout and "u₁" in result.stdout
+    assert "2 records" in result.stdout and "x'\u00a0= v" in result.stdout
     report = (tmp_path / "out" / "report.html").read_text()
     command = re.search(r'<pre id="command">(.*?)</pre>', report)[1]
     assert "2 records" in report and command.endswith(

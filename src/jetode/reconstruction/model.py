@@ -17,6 +17,7 @@ import numpy as np
 
 from jetode.equations.closure import Closure
 from jetode.equations.field import Field
+from jetode.equations.notation import slope_labels
 from jetode.equations.regular import RegularClosure
 from jetode.integration.forecast import Forecast, forecast_many
 from jetode.joint.path import EndState, Identified, StateFit
@@ -25,6 +26,7 @@ from jetode.reconstruction.dynamics.base import Ahead, Coefficient, Dynamics, ch
 from jetode.reconstruction.dynamics.rational import RationalDynamics
 from jetode.reconstruction.dynamics.regular import RegularDynamics
 from jetode.reconstruction.evidence import AnyEvidence, Evidence, evidence_of
+from jetode.reconstruction.naming import NamedEquation, named
 from jetode.reconstruction.record_info import RecordInfo, SplineInfo
 from jetode.reconstruction.settings import INTEGRATION
 from jetode.reconstruction.verdict import Verdict
@@ -91,16 +93,24 @@ class Model:
             counted = self.record.n * self.record.dt / max(self.evidence.oscillations, 1.0)
         return float(counted or 2.0 * pi * self.characteristic_time)
 
-    def equation(self, format: str = "text", digits: int = 6) -> Any:
-        """The equations as "text", "latex" or "sympy" (a dictionary from coordinate to rate)."""
+    @cached_property
+    def named(self) -> NamedEquation | None:
+        """The equation in the words of the record, with units and what each coordinate is; None where it has none."""
+        return named(self)
+
+    def equation(self, format: str = "text", digits: int | None = None) -> Any:
+        """The equations as "text", "latex" or "sympy" (a dictionary from coordinate to rate), in the record's symbols.
+
+        Coefficients are rounded to two digits of their standard errors unless ``digits`` says how many to show.
+        """
         if format not in ("text", "latex", "sympy"):
             raise InputError(f"The 'format' parameter must be text, latex or sympy. Got {format!r} instead.")
-        written = self.dynamics.equation
-        if written is None:
+        shown = self.named
+        if shown is None:
             raise InputError(f"A model of the kind {self.dynamics.kind!r} has no equation; it can only forecast.")
         if format == "sympy":
-            return written.rates()
-        return written.text(digits) if format == "text" else written.latex(digits)
+            return shown.rates()
+        return shown.text(digits) if format == "text" else shown.latex(digits)
 
     def coefficients(self) -> tuple[Coefficient, ...]:
         """Coefficients of the equation with standard errors (NaN where no covariance is known)."""
@@ -289,12 +299,12 @@ class Model:
 
     def plot_attractor(self, axes: Any = None) -> Any:
         """Embedded record against a long run of the model on 3-D (order 2: plane) ``axes``, returned."""
-        path = self.dynamics.jet_path
-        return plotting.attractor(axes, np.empty((0, self.order)) if path is None else path, self.rollout())
+        path, record = self.dynamics.jet_path, self.record
+        slopes = slope_labels(record.name, record.unit, record.time_unit, min(3, self.order))
+        return plotting.attractor(axes, np.empty((0, self.order)) if path is None else path, self.rollout(), slopes)
 
     def _repr_latex_(self) -> str | None:
-        written = self.shown_equation
-        return None if written is None else f"$${written.latex(4)}$$"
+        return None if self.shown_equation is None or self.named is None else f"$${self.named.latex()}$$"
 
     def _repr_html_(self) -> str:
         noise = self.summary()["noise"]
@@ -304,8 +314,10 @@ class Model:
             ("noise", f"{100 * noise['fraction']:.2g} % of the signal"),
             ("verdict", f"{self.verdict.grade}: {self.verdict.reason}"),
         ]
-        written = self.shown_equation
-        return markup.card("Model", rows, "" if written is None else "".join(written.mathml()))
+        shown = None if self.shown_equation is None else self.named
+        if shown is not None:
+            rows += [(name, meaning) for name, meaning in shown.meanings()]
+        return markup.card("Model", rows, "" if shown is None else "".join(shown.html()))
 
     @property
     def shown_equation(self) -> Any:
