@@ -23,7 +23,7 @@ def test_lorenz_in_millivolts_per_second():
     shown = [str(term) for term in model.named.terms()]
     assert shown[:2] == ["V1': -10.96 ± 0.10 s⁻¹ × V1", "w': 713.9 ± 6.2 s⁻³ × 1"]
     meanings = dict(model.named.meanings())
-    assert meanings["V"] == "V [mV], without its noise"
+    assert meanings["V"] == "the recorded channel [mV] without its noise"
     assert meanings["w [s⁻²]"].endswith("w = (V1' + 10.96 V1) / V")
     assert r"\dot{V_{1}}" in model.equation("latex")
     assert str(model.equation("sympy")["V"]) == "V1"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from jetode.equations import mathml
 from jetode.equations.closure import Closure
 from jetode.equations.equation import Equation, Readout
-from jetode.equations.notation import Notation
+from jetode.equations.notation import Notation, symbol
 from jetode.equations.numbers import Rounded, with_error, written
 from jetode.equations.polynomials import Exponents, Polynomial, to_sympy
 from jetode.equations.rows import Coupled, Row, is_factor_part, part_names, row_of_part
@@ -175,7 +175,9 @@ class NamedEquation:
 
     def meanings(self) -> list[tuple[str, str]]:
         """What each coordinate is: its symbol, and a sentence."""
-        channel = label(self.record.name or "the recorded channel", self.record.unit)
+        name, unit = self.record.name, self.record.unit
+        own = f" {name}" if name and symbol(name) != name else ""
+        channel = f"the recorded channel{own}" + (f" [{unit}]" if unit else "")
         if isinstance(self.form, Closure):
             return [self._meaning(i, channel) for i in range(self.form.order)]
         return [self._meaning(i, channel) for i in range(self.form.dimension)]
@@ -185,7 +187,7 @@ class NamedEquation:
         form = self.form
         reads = i == 0 if isinstance(form, Closure) else form.readout == Readout(i)
         if reads:
-            return name, f"{channel}, without its noise"
+            return name, f"{channel} without its noise"
         before = Coupled.shift(i - 1) if isinstance(form, Closure) else form.rows[i - 1] if i else None
         if not isinstance(before, Coupled):
             return name, "a hidden coordinate, found from the record’s past"

@@ -199,9 +199,9 @@ def singular_figures(model: Model, jets: FloatArray) -> list[Figure]:
     if all(not any(e[2:]) for e in denominator):
         x, y = (np.linspace(low[i], high[i], GRID) for i in (0, 1))
         points = np.stack([*np.meshgrid(x, y), *[np.zeros((GRID, GRID))] * (model.order - 2)], axis=-1)
-        surface = evaluate(denominator, points)
-        traces.append({"x": numbers(x), "y": numbers(y), "z": [numbers(row, 4) for row in surface], "kind": "zero",
-                       "role": "model", "name": "D = 0"})  # fmt: skip
+        x_zero, y_zero = zero_lines(x, y, evaluate(denominator, points))
+        traces.append({"x": numbers(x_zero), "y": numbers(y_zero), "mode": "lines", "role": "model", "name": "D = 0",
+                       "width": 3})  # fmt: skip
     crossings = path[meets.crossings][:MOST]
     titles = slope_labels(model.record.name, model.record.unit, model.record.time_unit, 2)
     traces.append({"x": numbers(crossings[:, 0], 4), "y": numbers(crossings[:, 1], 4), "mode": "markers",
@@ -220,6 +220,16 @@ def singular_figures(model: Model, jets: FloatArray) -> list[Figure]:
         {f"{axis}axis": {"title": {"text": title}} for axis, title in zip("xy", titles, strict=True)},
     )  # fmt: skip
     return [found]
+
+
+def zero_lines(x: FloatArray, y: FloatArray, surface: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Where a surface over a grid is 0: the lines, NaN between them."""
+    from contourpy import contour_generator
+
+    lines: Any = contour_generator(x, y, surface).lines(0.0)
+    parts = [part for line in lines for part in (line, np.full((1, 2), np.nan))]
+    joined = np.concatenate(parts) if parts else np.empty((0, 2))
+    return joined[:, 0], joined[:, 1]
 
 
 def embedding_figures(model: Model) -> list[Figure]:
