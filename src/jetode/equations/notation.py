@@ -43,9 +43,10 @@ def symbol(name: str) -> str:
 def coordinate_names(equation: Equation, signal: str) -> tuple[str, ...]:
     """Symbols of the state: the signal's, those of its slopes, those of hidden coordinates; none twice in any case."""
     if equation.labels is not None and not equation.is_cascade:
-        names = list(equation.labels)
-        if equation.readout == Readout(equation.readout.index):
-            names[equation.readout.index] = signal
+        index = equation.readout.index
+        names = ["z" if name.lower() == signal.lower() else name for name in equation.labels]
+        if equation.readout == Readout(index):  # the signal is this coordinate
+            names[index] = signal
         return _distinct(names)
     seen = equation.n_jets
     if all(isinstance(row, Coupled) and row.is_shift for row in equation.rows[:-1]):

@@ -165,7 +165,59 @@ class RefusalEvidence:
         return asdict(self)
 
 
-AnyEvidence = Evidence | PaperEvidence | RefusalEvidence
+@dataclass(frozen=True)
+class Entry:
+    """One contestant: how long its held-out forecasts hold in the record's time (median and quartiles), its score over
+    all thresholds in oscillations, and the coefficients of an equation that can be read."""
+
+    name: str
+    kind: str
+    time: float
+    lower: float
+    upper: float
+    score: float
+    terms: int | None = None
+
+
+@dataclass(frozen=True)
+class ContestEvidence:
+    """What the verdict on a model that is not exact looks at: ``chosen`` among the ``entries`` (best first) beside the
+    best simple method (``baseline``): its score over the baseline's (``ratio``) and the difference in standard errors
+    (``advantage``), over ``trials`` of at most ``longest`` oscillations of length ``oscillation``; ``exact``: the
+    evidence, as plain data, on which an exact equation was refused."""
+
+    chosen: str
+    baseline: str
+    entries: tuple[Entry, ...]
+    ratio: float
+    advantage: float
+    oscillation: float
+    trials: int
+    longest: float
+    exact: Mapping[str, Any] | None = None
+    kind: str = field(default="contest", init=False)
+
+    def entry(self, name: str) -> Entry:
+        """One contestant by its name."""
+        return next(e for e in self.entries if e.name == name)
+
+    @property
+    def skill(self) -> float:
+        """Median time for which the chosen one's forecasts hold, in oscillations."""
+        return self.entry(self.chosen).time / self.oscillation
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; inverse of :meth:`from_json`."""
+        return asdict(self) | {"entries": [asdict(e) for e in self.entries]}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> ContestEvidence:
+        """Inverse of :meth:`to_json`."""
+        given = {f.name: data[f.name] for f in fields(cls) if f.init}
+        return cls(**given | {"entries": tuple(Entry(**e) for e in data["entries"])})
+
+
+AnyEvidence = Evidence | PaperEvidence | RefusalEvidence | ContestEvidence
 
 
 def evidence_of(diagnostics: Mapping[str, Any]) -> AnyEvidence | None:
@@ -175,6 +227,8 @@ def evidence_of(diagnostics: Mapping[str, Any]) -> AnyEvidence | None:
         return RefusalEvidence(str(found["reason"]), str(found["advice"]))
     if found and found.get("kind") == "paper":
         return PaperEvidence.from_json(found)
+    if found and found.get("kind") == "contest":
+        return ContestEvidence.from_json(found)
     if found:
         return Evidence.from_json(found, bool(diagnostics.get("clean")))
     times = diagnostics.get("valid_prediction_times")

@@ -26,6 +26,7 @@ from jetode.reconstruction.dynamics.base import Ahead, Coefficient, Dynamics, ch
 from jetode.reconstruction.dynamics.rational import RationalDynamics
 from jetode.reconstruction.dynamics.regular import RegularDynamics
 from jetode.reconstruction.evidence import AnyEvidence, Evidence, evidence_of
+from jetode.reconstruction.held_out_bands import HeldOutBands
 from jetode.reconstruction.naming import NamedEquation, named
 from jetode.reconstruction.record_info import RecordInfo, SplineInfo
 from jetode.reconstruction.settings import INTEGRATION
@@ -44,7 +45,11 @@ SAME_STEP = 1e-6  # relative difference up to which two sampling intervals are o
 @dataclass(frozen=True, eq=False, repr=False)
 class Model:
     """A reconstruction: the ``record`` it starts from (the last one of several), the ``dynamics`` it integrates, the
-    ``verdict`` on it, and plain data on how it was found (``settings``, ``diagnostics``)."""
+    ``verdict`` on it, and plain data on how it was found (``settings``, ``diagnostics``).
+
+    ``forecaster``: what forecasts, where that is farther than the equation of ``dynamics`` does; ``bands``: from
+    held-out errors, where the model is not exact.
+    """
 
     method: str
     noise_sigma: float
@@ -54,6 +59,8 @@ class Model:
     spline: SplineInfo | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     diagnostics: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    forecaster: Dynamics | None = field(default=None, repr=False)
+    bands: HeldOutBands | None = field(default=None, repr=False)
 
     # -- what was found ------------------------------------------------------------------------------------
 
@@ -182,7 +189,8 @@ class Model:
         again = used[-1] is not given[-1]
         notes = (f"decimated by {self.record.decimation} after a low-pass filter, as for the fit",) if again else ()
         info = RecordInfo.of(used, self.record.decimation, notes)
-        return replace(self, record=info, dynamics=self.dynamics.with_records(used))
+        forecaster = None if self.forecaster is None else self.forecaster.with_records(used)
+        return replace(self, record=info, dynamics=self.dynamics.with_records(used), forecaster=forecaster)
 
     def _as_fitted(self, record: Series) -> Series:
         """The record at the model's sampling interval."""
@@ -213,8 +221,8 @@ class Model:
 
         ``record``: start in this new record instead of the model's own, as :meth:`with_record` does; anything that
         holds one will do (an array has the model's sampling interval).
-        After the joint fit, ``samples`` members drawn from the posterior give the 50 % and 90 % bands (0: none);
-        ``seed`` draws them (default: that of the reconstruction).
+        The 50 % and 90 % bands come from ``samples`` members drawn from the posterior of an exact equation (0: no
+        bands; ``seed`` draws them, default: that of the reconstruction), from held-out errors where it is not exact.
         ``step``: time between the values (default: the record's).  ``options``: ``coordinates``, "regular"
         (pole-free), "jet" (N/D, as the paper integrates) or "auto", the first where there is a regular form; rtol, atol
         (× std), max_step (× step), backend of :func:`jetode.integration.forecast.forecast`.
@@ -226,9 +234,11 @@ class Model:
             check_start(start, self.record.n)
         dt = self.record.dt if step is None else step
         drawn = int(self.settings.get("seed") or 0) if seed is None else seed
+        members = samples if self.bands is None else 0
         coordinates = options.pop("coordinates", "auto")
-        asked = Ahead(horizon, dt, start, past_only, samples, drawn, coordinates, options)
-        return replace(self.dynamics.forecast(asked), axis=self.record.axis(start))
+        ahead = Ahead(horizon, dt, start, past_only, members, drawn, coordinates, options)
+        run = replace((self.forecaster or self.dynamics).forecast(ahead), axis=self.record.axis(start))
+        return self.bands.around(run) if self.bands is not None and samples else run
 
     def forecasts(self, horizon: float, starts: Any, **options: Any) -> list[Forecast]:
         """Forecasts by N/D from several samples of the jets in one compiled call (the paper's protocol)."""

@@ -189,6 +189,8 @@ class NamedEquation:
         if reads:
             return name, f"{channel} without its noise"
         before = Coupled.shift(i - 1) if isinstance(form, Closure) else form.rows[i - 1] if i else None
+        if isinstance(form, Equation) and i == form.readout.index:
+            return name, f"{channel} without its noise, shifted and scaled (see the last line)"
         if not isinstance(before, Coupled):
             return name, "a hidden coordinate, found from the record’s past"
         previous = self.names[i - 1]

@@ -72,3 +72,20 @@ class Limits:
 
 
 LIMITS = Limits()
+
+
+@dataclass(frozen=True)
+class ContestSettings:
+    """What decides between forecasts that were tried on the same held-out starts."""
+
+    thresholds: tuple[float, ...] = (0.05, 0.1, 0.2, 0.4, 0.8)  # std: their mean time tells forecasts at the cap apart
+    ratio: float = 1.15  # score over that of the best simple method: less is not worth a model
+    clearly: float = 3.0  # standard errors of the difference: a linear process passes once in a thousand records
+    useful: float = 0.1  # oscillations that forecasts hold in the median: the window they are judged over
+    least: float = 0.01  # oscillations: a simple method that fails at once still counts as much
+    as_good: float = 0.95  # of the best score: nearer than the trials can tell apart
+    near: float = 0.5  # of the best median time: an equation that fails much sooner does not describe the motion
+    readable: int = DECISION.few_terms + 2  # coefficients of an equation that a person can read
+
+
+CONTEST = ContestSettings()

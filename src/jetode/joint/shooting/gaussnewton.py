@@ -18,12 +18,14 @@ STEP_LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03)
 
 @dataclass(frozen=True)
 class Data:
-    """What is fitted, dimensionless: samples ``y``, their weights 1/σ² (0 = missing), nodes, integrator."""
+    """What is fitted, dimensionless: samples ``y``, their weights 1/σ² (0 = missing), nodes, integrator, and the size of
+    each coordinate's jumps relative to q (S of docs/mathematics.md (4.13); None: all alike)."""
 
     y: FloatArray
     weight: FloatArray
     layout: Layout
     tableau: Tableau
+    scale: FloatArray | None = None
 
     @property
     def n_samples(self) -> int:
@@ -80,12 +82,14 @@ class Linearisation:
 
     def eliminate(self, q: float, damping: float) -> Elimination:
         """Eliminate all node states for this q and damping."""
+        scale = self.data.scale
+        squares = np.full(self.defects.shape[1], q * q) if scale is None else (q * scale) ** 2
         info, cross, gradient = self.info.copy(), self.cross.copy(), self.gradient.copy()
         schur, reduced, smoothers = eliminate_nodes(
             self.program.axes, self.data.layout.spans, self.transitions, self.arrows, self.defects, info, cross,
-            gradient, self.arrow_info, self.arrow_gradient, q * q, damping,
+            gradient, self.arrow_info, self.arrow_gradient, squares, damping,
         )  # fmt: skip
-        return Elimination(self, q, info, cross, gradient, schur, reduced, smoothers)
+        return Elimination(self, squares, info, cross, gradient, schur, reduced, smoothers)
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,7 @@ class Elimination:
     """The reduced system of the coefficients (Schur complement) and what the states' back-substitution needs."""
 
     linear: Linearisation
-    q: float
+    squares: FloatArray
     info: FloatArray
     cross: FloatArray
     gradient: FloatArray
@@ -111,12 +115,16 @@ class Elimination:
             matrix = self.schur * scale[:, None] * scale[None, :]
             matrix[np.diag_indices(lin.n_free)] += marquardt
             theta = -scale * np.linalg.lstsq(matrix, scale * self.reduced, rcond=1e-14)[0]
-        steps = np.empty_like(self.gradient)
+        return theta, self.follow(theta)
+
+    def follow(self, theta: FloatArray) -> FloatArray:
+        """The states' steps to where J is lowest for the coefficients' step ``theta``."""
+        lin, steps = self.linear, np.empty_like(self.gradient)
         propagate_step(
             lin.data.layout.spans, lin.transitions, lin.arrows, lin.defects, self.info, self.cross,
-            self.gradient, self.smoothers, self.q * self.q, theta, steps,
+            self.gradient, self.smoothers, self.squares, theta, steps,
         )  # fmt: skip
-        return theta, steps
+        return steps
 
     def coefficient_covariance(self) -> FloatArray:
         """Covariance of the free coefficients: the inverse of the Schur complement."""
@@ -130,7 +138,7 @@ class Elimination:
         lin = self.linear
         return propagate_covariance(
             lin.data.layout.spans, lin.transitions, lin.arrows, self.cross, self.smoothers,
-            self.q * self.q, coefficients,
+            self.squares, coefficients,
         )  # fmt: skip
 
 
@@ -158,7 +166,8 @@ def minimise(
         )
         if not np.isfinite(misfit) or not np.abs(jumps).max() < 1e6:
             return np.inf, np.inf, np.inf
-        jump = float(np.sum(jumps * jumps)) / (q * q)
+        sized = jumps if data.scale is None else jumps / data.scale
+        jump = float(np.sum(sized * sized)) / (q * q)
         prior = float(np.sum(terms.precision[free] * (theta[free] - terms.mean[free]) ** 2))
         return misfit + jump + prior, misfit, jump
 
