@@ -21,6 +21,7 @@ from jetode.signal.oscillations import mean_drift, oscillation
 from jetode.signal.spline import smooth
 from jetode.signal.suitability import SUITABILITY
 from jetode.signal.surrogate_test import surrogate_test
+from jetode.support import markup
 
 MINIMUM_SAMPLES = 200
 MOST_SAMPLES = 50_000  # of a longer record, the first ones give delay, dimension and surrogates
@@ -29,7 +30,7 @@ SIGNIFICANCE = 0.05
 ROUNDING = 1e-9  # slopes below this share of std/duration are rounding
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Diagnosis:
     """What is known of a record before any model; times in samples unless said otherwise."""
 
@@ -92,8 +93,8 @@ class Diagnosis:
         shown = None if self.sufficiency is None else self.sufficiency.to_json()
         return {**asdict(self), "sufficiency": shown, "deterministic": self.deterministic, "advice": list(self.advice)}
 
-    def text(self) -> str:
-        """The diagnosis as lines for a terminal."""
+    def rows(self) -> list[tuple[str, str]]:
+        """The diagnosis as pairs of a name and a text."""
         unit = f" {self.time_unit}" if self.time_unit else ""
         gaps = f", {self.missing} missing" if self.missing else ""
         noise = f"σ {self.noise_floor:.3g}, {100 * self.noise_fraction:.2g} % of the signal"
@@ -117,8 +118,18 @@ class Diagnosis:
         ]
         if self.sufficiency is not None:
             rows.append(("jets", self.sufficiency.sentence()))
-        rows += [("note", sentence) for sentence in self.advice]
-        return "\n".join(f"{name:<10} {text}" for name, text in rows)
+        return [*rows, *(("note", sentence) for sentence in self.advice)]
+
+    def text(self) -> str:
+        """The diagnosis as lines for a terminal."""
+        return "\n".join(f"{name:<10} {text}" for name, text in self.rows())
+
+    def __repr__(self) -> str:
+        against = f"{len(self.advice)} notes" if self.advice else "nothing stands against it"
+        return f"Diagnosis({self.n} samples, noise {100 * self.noise_fraction:.2g} % of the signal: {against})"
+
+    def _repr_html_(self) -> str:
+        return markup.card("Diagnosis", self.rows())
 
 
 def diagnose(record: Any, seed: int = 0, dt: float | None = None) -> Diagnosis:
