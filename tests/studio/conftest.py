@@ -71,20 +71,22 @@ class RealStudio:
 
     def kill(self) -> None:
         """As the operating system would, without a word."""
-        assert self._process is not None
+        assert self._process is not None and self._process.stdout is not None
         self._process.kill()
         self._process.wait()
+        self._process.stdout.close()
 
     def stop(self) -> int:
         """Ctrl-C."""
-        assert self._process is not None
+        assert self._process is not None and self._process.stdout is not None
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
         try:
-            return self._process.wait(timeout=15)
+            return self._process.wait(timeout=30)
         finally:
             if self._process.poll() is None:
                 self.kill()
+            self._process.stdout.close()
 
 
 @contextmanager

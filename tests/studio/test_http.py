@@ -67,7 +67,9 @@ def test_only_the_token_opens_the_page(tmp_path):
     assert client.get("/").status_code == 200 and client.get("/api/state").status_code == 200  # with the cookie now
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:8642", "127.0.0.1:80", "127.0.0.1.evil.example:8642", ""])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:8642", "127.0.0.1:80", "127.0.0.1.evil.example:8642", ""]
+)
 def test_another_host_is_refused(tmp_path, host):
     answer = bare(tmp_path, **{"x-jetode-token": TOKEN}).get("/", headers={"host": host})
     assert answer.status_code == 421
@@ -108,7 +110,9 @@ def test_a_look_finds_columns_time_and_words(client, tiny):
     found = client.post(f"/api/records/{record['id']}/look", json={}).json()
     assert time.monotonic() - begin < 30
     assert [c["label"] for c in found["columns"]] == ["t [s]", "x [mV]", "y"]
-    assert found["time"] == 1 and found["dt"] == pytest.approx(0.1) and found["time_unit"] == "s" and found["column"] == 2
+    assert (
+        found["time"] == 1 and found["dt"] == pytest.approx(0.1) and found["time_unit"] == "s" and found["column"] == 2
+    )
     assert len(found["curve"]["t"]) == len(found["curve"]["y"]) == found["samples"] == 900
     assert "900 samples, one every 0.1 s" in found["diagnosis"]["words"][0]
     asked = {"column": 3, "time_unit": "ms", "begin": 100, "end": 700}
@@ -156,7 +160,9 @@ def test_hostile_names_are_text(client, tiny):
     found = client.post(f"/api/records/{record['id']}/look", json={}).json()
     assert "<script>alert(2)</script>" in [c["label"] for c in found["columns"]]
     answer = client.post(f"/api/records/{record['id']}/look", json={"column": 9}).json()
-    assert "<img" in answer["problem"] and "00000" not in answer["problem"]  # by its owner's name, not by the stored one
+    assert (
+        "<img" in answer["problem"] and "00000" not in answer["problem"]
+    )  # by its owner's name, not by the stored one
 
 
 def test_oversize_and_empty_uploads_leave_nothing(tmp_path, monkeypatch):
@@ -174,7 +180,15 @@ def test_oversize_and_empty_uploads_leave_nothing(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     "asked",
-    [{"column": 0}, {"column": "x"}, {"dt": -1}, {"dt": True}, {"begin": 1.5}, {"path": "/etc/passwd"}, {"time_unit": 3}],
+    [
+        {"column": 0},
+        {"column": "x"},
+        {"dt": -1},
+        {"dt": True},
+        {"begin": 1.5},
+        {"path": "/etc/passwd"},
+        {"time_unit": 3},
+    ],
 )
 def test_bad_readings_are_refused_in_a_sentence(client, tiny, asked):
     record = added(client, tiny)
@@ -254,7 +268,10 @@ def test_a_forecast_from_a_new_record(client, done, tiny):
     found = answer.json()
     assert answer.status_code == 200, found
     assert found["record"]["end"] == pytest.approx(59.9) and found["csv"].startswith("t,value")
-    other = client.post(f"/api/jobs/{done[0]['id']}/forecast", json={"record": record["id"], "reading": {"dt": 3.0, "column": 3, "time": None}})
+    other = client.post(
+        f"/api/jobs/{done[0]['id']}/forecast",
+        json={"record": record["id"], "reading": {"dt": 3.0, "column": 3, "time": None}},
+    )
     assert other.status_code in (200, 400)
 
 

@@ -50,7 +50,7 @@ class Studio:
 
     async def endings(self) -> list[str]:
         """Endings of the files that jetode reads; asked once, of the process that imports the readers."""
-        if self._endings is None:
+        if self._endings is None or (self._endings.done() and self._endings.exception() is not None):
             self._endings = asyncio.ensure_future(self._ask_endings())
         return await asyncio.shield(self._endings)
 
@@ -258,14 +258,13 @@ class Studio:
     async def running(self, app: Starlette) -> AsyncIterator[None]:
         """The queue works while the server runs."""
         work = asyncio.ensure_future(self.queue.work())
-        warming = asyncio.ensure_future(self.endings())
+        self._endings = asyncio.ensure_future(self._ask_endings())
         try:
             yield
         finally:
-            for task in (work, warming):
+            for task in (work, self._endings):
                 task.cancel()
-            with suppress(asyncio.CancelledError):
-                await asyncio.gather(work, warming, return_exceptions=True)
+            await asyncio.gather(work, self._endings, return_exceptions=True)
             await self.desk.end()
             self.store.close()
 

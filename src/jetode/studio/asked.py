@@ -52,7 +52,9 @@ def line(data: Mapping[str, Any], name: str, most: int = LIMITS.name) -> str | N
 
 def tidy(text: str, most: int = LIMITS.name) -> str:
     """Text from outside as one line that can be shown and stored: nothing that moves a cursor or turns the writing."""
-    kept = "".join(c if c.isprintable() and not 0x202A <= ord(c) <= 0x202E else "\N{REPLACEMENT CHARACTER}" for c in text)
+    kept = "".join(
+        c if c.isprintable() and not 0x202A <= ord(c) <= 0x202E else "\N{REPLACEMENT CHARACTER}" for c in text
+    )
     return kept.strip()[:most]
 
 

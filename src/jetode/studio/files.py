@@ -1,5 +1,7 @@
-"""What the studio hands out: its own pages, and the files of a result.  No path is made from a request: names are looked up
-among those that are there."""
+"""What the studio hands out: its own pages, and the files of a result.
+
+No path is made from a request: names are looked up among those that are there.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Who may speak to the studio: this machine's browser that knows the token, from the studio's own pages, and nobody else.
+"""Who may speak to the studio: this machine's browser that knows the token, from the studio's own pages; nobody else.
 
-Every request is checked for its Host (a page elsewhere may point its own name at 127.0.0.1), its Origin (a page elsewhere
+Every request is checked for its Host (a page elsewhere may point its own name at 127.0.0.1), its Origin (one elsewhere
 may post forms here) and its token (cookie, header or, once, the address).  Every answer says what it may load.
 """
 

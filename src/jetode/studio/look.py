@@ -1,4 +1,4 @@
-"""A first look at a file: its columns with previews, the record with gaps and outliers marked, the diagnosis in words."""
+"""A first look at a file: columns with previews, the record with gaps and outliers marked, the diagnosis in words."""
 
 from __future__ import annotations
 
@@ -52,14 +52,7 @@ def _open(path: Path, asked: Asked) -> Opened:
     table = open_table(path, reading)
     if asked.column is None:
         reading = replace(reading, column=_first_choice(table, reading) + 1)
-    assumed = False
-    try:
-        series = series_of(table, reading)
-    except InputError:
-        if any((asked.dt, asked.resample, asked.time)):
-            raise
-        series = _without_times(table, reading)
-        assumed = True
+    series, assumed = _read(table, reading)
     choice = choose(table, reading)
     unit = asked.time_unit if asked.time_unit is not None else series.time_unit
     return Opened(table, choice.value, None if assumed else choice.clock, replace(series, time_unit=unit), assumed)
@@ -76,16 +69,17 @@ def _first_choice(table: Table, reading: Reading) -> int:
         return found[0]
 
 
-def _without_times(table: Table, reading: Reading) -> Series:
-    """At steps of 1, where the table has no times of its own; the error of the times where it has."""
+def _read(table: Table, reading: Reading) -> tuple[Series, bool]:
+    """The record, and whether it is only assumed that a step counts as 1: where the table has no times of its own."""
     try:
-        series_of(table, reading)
+        return series_of(table, reading), False
     except InputError as error:
+        if any((reading.dt, reading.resample, reading.time)):
+            raise
         try:
-            return series_of(table, replace(reading, dt=1.0))
+            return series_of(table, replace(reading, dt=1.0)), True
         except InputError:
             raise error from None
-    raise AssertionError("only asked where the record cannot be read")
 
 
 def stretch_of(series: Series, asked: Asked) -> Series:

@@ -60,7 +60,9 @@ class Worker:
                     await self.end()
                 raise
 
-    async def _answer(self, task: str, given: dict[str, Any], heard: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    async def _answer(
+        self, task: str, given: dict[str, Any], heard: Callable[[dict[str, Any]], None]
+    ) -> dict[str, Any]:
         process = await self._started()
         id_ = next(self._numbers)
         assert process.stdin is not None and process.stdout is not None

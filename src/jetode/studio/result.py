@@ -52,7 +52,11 @@ def page_of(model: Model, forecast: Forecast, records: Sequence[Series], complet
     tables = {name: getattr(pages, name)(model) for name in ("coefficients", "evidence", "equilibria", "settings")}
     return plain(
         {
-            "verdict": {**model.verdict.to_json(), "sentence": sentence(model, ahead), "steps": list(next_steps(model))},
+            "verdict": {
+                **model.verdict.to_json(),
+                "sentence": sentence(model, ahead),
+                "steps": list(next_steps(model)),
+            },
             "complete": complete,
             "facts": pages.facts(model, ahead.text() if model.verdict.grade != "none" else "", model.records),
             "notes": list(info.notes),
@@ -100,9 +104,7 @@ def summary_of(page: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def write_result(
-    out: Path, model: Model, records: Sequence[Series], command: str, complete: bool
-) -> dict[str, Any]:
+def write_result(out: Path, model: Model, records: Sequence[Series], command: str, complete: bool) -> dict[str, Any]:
     """Write page, model, forecast, report and every export into ``out``, whole or not at all; the page."""
     forecast = model.forecast(horizon_of(model))
     page = page_of(model, forecast, records, complete)

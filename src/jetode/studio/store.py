@@ -86,9 +86,7 @@ class Store:
         self._records, self._results = (make_directory(self.root / name) for name in ("records", "results"))
         try:
             # one event loop uses it, whose thread need not be the one that opens it
-            self._base = sqlite3.connect(
-                self.root / "studio.sqlite", isolation_level=None, check_same_thread=False
-            )
+            self._base = sqlite3.connect(self.root / "studio.sqlite", isolation_level=None, check_same_thread=False)
             self._base.row_factory = sqlite3.Row
             self._base.execute("PRAGMA journal_mode=WAL")
             self._base.execute("PRAGMA foreign_keys=ON")
@@ -195,7 +193,8 @@ class Store:
         """The job is being worked on."""
         self._base.execute("DELETE FROM stages WHERE job = ?", (id_,))
         self._base.execute(
-            "UPDATE jobs SET state = ?, started = ?, finished = NULL, message = '', attempts = attempts + 1 WHERE id = ?",
+            "UPDATE jobs SET state = ?, started = ?, finished = NULL, message = '', attempts = attempts + 1 "
+            "WHERE id = ?",
             (RUNNING, time(), id_),
         )
         return self.job(id_)

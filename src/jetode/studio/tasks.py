@@ -27,7 +27,7 @@ def warm(given: Mapping[str, Any], tell: Tell, stop: Stop) -> dict[str, Any]:
     """Import ahead what the next task needs."""
     if given.get("fit"):
         import jetode.reconstruction.reconstruct
-        import jetode.studio.result  # noqa: F401
+        import jetode.studio.result
     import jetode.studio.look  # noqa: F401
     from jetode.records.formats import endings
 
