@@ -32,6 +32,7 @@ from jetode.cli.common import (
 )
 from jetode.cli.paper import paper
 from jetode.cli.reconstruct import demo, export, reconstruct
+from jetode.cli.studio import studio
 from jetode.cli.terminal import one_json, working
 from jetode.cli.warmup import warmup
 from jetode.support.errors import InputError
@@ -91,7 +92,7 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (reconstruct, demo, export, paper, warmup):
+for command in (reconstruct, demo, export, paper, warmup, studio):
     cli.add_command(command)
 
 
