@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 
+import click
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -224,7 +225,8 @@ def test_forecast_refuses_other_files(folder, tmp_path):
 def test_every_command_that_reads_takes_the_same_reading_options(tmp_path):
     reading = {"--column", "--time", "--dt", "--resample", "--skip-rows"}
     for name in ("diagnose", "reconstruct", "forecast", "score"):
-        assert reading <= {option for parameter in cli.commands[name].params for option in parameter.opts}
+        command = cli.get_command(click.Context(cli), name)
+        assert reading <= {option for parameter in command.params for option in parameter.opts}
     path = tmp_path / "r.csv"
     times = [0.1 * i + 0.01 * (i % 3) for i in range(300)]
     path.write_text("7\n8\nwhen,x\n" + "".join(f"{t},{math.sin(t) + 0.1 * math.sin(9 * t)}\n" for t in times))

@@ -36,7 +36,7 @@ def test_the_contract_can_be_broken(tmp_path, monkeypatch):
     path, options = make(0, 0, write_samples(tmp_path / "samples"), tmp_path)
     for broken, seen in (("raise KeyError(1)", "KeyError"), (WARNS, "warnings: ['w']")):
         with monkeypatch.context() as patch:
-            patch.setattr("jetode.cli.main.read_with", lambda *_, code=broken: exec(code))
+            patch.setattr("jetode.cli.diagnose.read_with", lambda *_, code=broken: exec(code))
             assert seen in problem_of(path, options)[1]
 
 

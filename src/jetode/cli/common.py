@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from jetode.support.errors import InputError
+from jetode.support.files import whole_file
 
 if TYPE_CHECKING:
     from jetode.records.series import Series
@@ -75,3 +78,12 @@ def command_line(*always: str, leave_out: tuple[str, ...] = ("out",)) -> str:
         elif parameter.name in always or (parameter.name not in leave_out and value != parameter.default):
             words += [parameter.opts[0]] if value is True else [parameter.opts[0], str(value)]
     return shlex.join(["jetode", str(context.info_name), *words])
+
+
+def write_lines(path: Path | None, lines: Iterable[str]) -> None:
+    """To a file that appears whole, or to standard output."""
+    if path is None:
+        sys.stdout.writelines(lines)
+        return
+    with whole_file(path) as file:
+        file.writelines(lines)
