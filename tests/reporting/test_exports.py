@@ -58,7 +58,7 @@ def agrees(model: Model, rhs) -> None:
     """``rhs`` integrated by SciPy against the model's own field integrated by jetode."""
     field = Field.from_closure(model.closure) if model.regular is None else model.regular.field
     n = 20 if model.regular is None else STEPS  # the rational form meets its pole
-    own = integrate(field, model.end_state, n + 1, DT, 1e-12, 1e-13, 5 * DT).states
+    own = integrate(field, model.end_state, n + 1, DT, rtol=1e-12, atol=1e-13, max_step=5 * DT).states
     times = DT * np.arange(n + 1)
     run = solve_ivp(rhs, (0, times[-1]), model.end_state, "DOP853", times, rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(run.y.T / np.abs(own).max(axis=0), own / np.abs(own).max(axis=0), rtol=0, atol=1e-9)

@@ -75,6 +75,7 @@ def method_of(options: Mapping[str, Any]) -> str:
 
 def joint(
     record: Series | Sequence[Series],
+    *,
     order: int | None = None,
     sigma: float | None = None,
     max_seconds: float | None = None,
@@ -297,6 +298,7 @@ def _no_model(record: Series, order: int, reason: str) -> Model:
 
 def paper(
     record: Series,
+    *,
     order: int = 3,
     denominator_degree: int | None = None,
     numerator_degree: int | None = None,

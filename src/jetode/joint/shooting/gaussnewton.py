@@ -69,23 +69,13 @@ class Linearisation:
 
     def at(self, states: FloatArray, coefficients: FloatArray) -> None:
         """Linearise around this point; the prior is added to the coefficients' block."""
-        data = self.data
-        linearise(
-            states, coefficients, data.y, data.weight, self.program, data.layout, data.tableau, self.n_free,
-            self.transitions, self.arrows, self.defects, self.info, self.cross, self.gradient,
-            self.arrow_info, self.arrow_gradient,
-        )  # fmt: skip
+        linearise(states, coefficients, self)
         self.arrow_info[np.diag_indices(self.n_free)] += self.precision
         self.arrow_gradient += self.precision * (coefficients[self.free] - self.mean)
 
     def eliminate(self, q: float, damping: float) -> Elimination:
         """Eliminate all node states for this q and damping."""
-        info, cross, gradient = self.info.copy(), self.cross.copy(), self.gradient.copy()
-        schur, reduced, smoothers = eliminate_nodes(
-            self.program.axes, self.data.layout.spans, self.transitions, self.arrows, self.defects, info, cross,
-            gradient, self.arrow_info, self.arrow_gradient, q * q, damping,
-        )  # fmt: skip
-        return Elimination(self, q, info, cross, gradient, schur, reduced, smoothers)
+        return Elimination(self, q, *eliminate_nodes(self, q * q, damping))
 
 
 @dataclass(frozen=True)
@@ -111,12 +101,7 @@ class Elimination:
             matrix = self.schur * scale[:, None] * scale[None, :]
             matrix[np.diag_indices(lin.n_free)] += marquardt
             theta = -scale * np.linalg.lstsq(matrix, scale * self.reduced, rcond=1e-14)[0]
-        steps = np.empty_like(self.gradient)
-        propagate_step(
-            lin.data.layout.spans, lin.transitions, lin.arrows, lin.defects, self.info, self.cross,
-            self.gradient, self.smoothers, self.q * self.q, theta, steps,
-        )  # fmt: skip
-        return theta, steps
+        return theta, propagate_step(self, theta)
 
     def coefficient_covariance(self) -> FloatArray:
         """Covariance of the free coefficients: the inverse of the Schur complement."""
@@ -153,9 +138,7 @@ def minimise(
     jumps = np.empty_like(states)
 
     def cost(at: FloatArray, theta: FloatArray) -> tuple[float, float, float]:
-        misfit = evaluate_path(
-            at, theta, data.y, data.weight, linear.program, data.layout, data.tableau, predicted, jumps
-        )
+        misfit = evaluate_path(at, theta, data, linear.program, predicted, jumps)
         if not np.isfinite(misfit) or not np.abs(jumps).max() < 1e6:
             return np.inf, np.inf, np.inf
         jump = float(np.sum(jumps * jumps)) / (q * q)
