@@ -1,7 +1,9 @@
 """A command is one file: the command line lists its folder and takes what holds a command of its own name."""
 
 import sys
+from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -52,6 +54,12 @@ def test_a_new_command_is_one_file(toy):
     assert "toy-sum      Adds NUMBERS." in CliRunner().invoke(cli, ["--help"]).stdout
     result = CliRunner().invoke(cli, ["toy-sum", "1", "2.5"])
     assert (result.exit_code, result.stdout) == (0, "3.5\n")
+
+
+def test_the_documentation_lists_every_command():
+    page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text("utf-8")
+    for name in cli.list_commands(click.Context(cli)):
+        assert f"| `jetode {name}" in page
 
 
 def test_a_file_without_a_command_of_its_name_is_none(toy):

@@ -128,13 +128,13 @@ def test_two_records_and_a_budget_give_one_model(tmp_path):
         arguments = ["--duration", 20, "--noise", 0.05, "--seed", seed, "--initial", f"{seed},1,20"]
         assert run("simulate", "lorenz", *arguments, "--out", tmp_path / f"{seed}.csv").exit_code == 0
     files = [tmp_path / "1.csv", tmp_path / "2.csv"]
-    result = run("reconstruct", *files, "--sigma", 0.4, "--max-seconds", 60, "--out", tmp_path / "out")
-    assert result.exit_code in (0, 3), result.stderr
+    result = run("reconstruct", *files, "--sigma", 0.4, "--max-seconds", 600, "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.stderr
     assert "2 records" in result.stdout and "u₁" in result.stdout
     report = (tmp_path / "out" / "report.html").read_text()
     command = re.search(r'<pre id="command">(.*?)</pre>', report)[1]
     assert "2 records" in report and command.endswith(
-        f"--sigma 0.4 --max-seconds 60.0 --seed 0 --out {tmp_path / 'out'}"
+        f"--sigma 0.4 --max-seconds 600.0 --seed 0 --out {tmp_path / 'out'}"
     )
     stopped = run("reconstruct", *files, "--max-seconds", 0.001, "--json")
     assert stopped.exit_code == 3 and json.loads(stopped.stdout)["verdict"]["trusted"] is False

@@ -128,6 +128,14 @@ def test_sbml(model):
     agrees(model, lambda t, x: [value(n, dict(zip(start, x, strict=True))) for n in rules.values()])
 
 
+def test_sbml_is_consistent_for_its_own_library(model):
+    libsbml = pytest.importorskip("libsbml")
+    document = libsbml.readSBMLFromString(export(model, "sbml"))
+    document.checkConsistency()
+    assert document.getNumErrors(libsbml.LIBSBML_SEV_ERROR) == document.getNumErrors(libsbml.LIBSBML_SEV_FATAL) == 0
+    assert document.getModel().getNumRules() == len(model.end_state)
+
+
 def test_a_model_in_jets_starts_at_its_hidden_coordinate():
     found = equations(replace(model_of(LORENZ), dynamics=in_jets(LORENZ)))
     np.testing.assert_allclose(found.start, STATE)

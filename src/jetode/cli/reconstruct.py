@@ -89,11 +89,14 @@ def run(
     command: str,
 ) -> int:
     """Reconstruct, forecast, write and show."""
-    if horizon is not None:
-        positive("horizon", horizon)
+    from jetode.integration.forecast import horizon_samples
     from jetode.joint.progress import Budget
     from jetode.reconstruction.reconstruct import method_of
     from jetode.reconstruction.reconstruct import reconstruct as fit
+    from jetode.reconstruction.settings import INTEGRATION
+
+    if horizon is not None:  # before the fit, which it would be a pity to lose
+        horizon_samples(positive("horizon", horizon), records[-1].dt, INTEGRATION.most_band_steps)
 
     with working("Reconstructing", quiet) as say:
         if method_of(options) == "joint":

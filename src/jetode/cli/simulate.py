@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from jetode.cli.common import OK, command_line, positive, write_lines
+from jetode.cli.common import OK, command_line, numbers, positive, write_lines
 from jetode.cli.terminal import working
 from jetode.support.errors import InputError
 
@@ -61,7 +61,7 @@ def simulate(
         raise InputError(f"There is no system {system!r}; known are {', '.join(systems)}.")
     positive("duration", duration)
     positive("dt", dt)
-    start = None if initial is None else _numbers("initial", initial)
+    start = None if initial is None else numbers("initial", initial)
     with working("Simulating"), _stopped_at_once():
         trajectory = systems[system].simulate(duration, dt=dt, transient=transient, initial=start)
         series = trajectory.observe(observable)
@@ -92,10 +92,3 @@ def _rows(times: FloatArray, values: FloatArray) -> Iterator[str]:
         block = slice(start, start + BLOCK)
         for t, v in zip(times[block].tolist(), values[block].tolist(), strict=True):
             yield f"{t:.12g},{v!r}\n"
-
-
-def _numbers(name: str, text: str) -> tuple[float, ...]:
-    try:
-        return tuple(float(word) for word in text.split(","))
-    except ValueError:
-        raise InputError(f"The '--{name}' option must be numbers with commas. Got {text!r} instead.") from None

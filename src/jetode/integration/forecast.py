@@ -25,6 +25,7 @@ ATOL = 1e-10  # × std of each coordinate
 MAX_STEP = 5.0  # × dt
 BOUND = 1e3  # × std of each coordinate, beyond the start state: farther out a forecast has DIVERGED
 BACKENDS = ("dop853", "heyoka")
+MOST_STEPS = 10_000_000  # of a forecast: half a gigabyte of states
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,12 +99,14 @@ class Accuracy:
             )
 
 
-def horizon_samples(horizon: float, dt: float) -> int:
-    """Number of steps of length dt in ``horizon``, at least one."""
-    steps = round(horizon / dt) if np.isfinite(horizon) and dt > 0 else 0
-    if steps < 1:
+def horizon_samples(horizon: float, dt: float, most: int = MOST_STEPS) -> int:
+    """Number of steps of length dt in ``horizon``: at least one, at most ``most``."""
+    steps = horizon / dt if np.isfinite(horizon) and dt > 0 else 0.0
+    if not steps > 0.5:
         raise InputError(f"The 'horizon' parameter must be at least one step of {dt:g}. Got {horizon} instead.")
-    return steps
+    if not steps <= most:
+        raise InputError(f"The 'horizon' parameter must be at most {most:,} steps of {dt:g}. Got {horizon} instead.")
+    return round(steps)
 
 
 def forecast_many(
