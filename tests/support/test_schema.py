@@ -44,6 +44,7 @@ KEYWORDS = [
     ({"type": "integer"}, [1, 2.0], [1.5, True, "1", None]),
     ({"type": "number"}, [1, 2.5], [True, "1"]),
     ({"type": "boolean"}, [True], [0, 1]),
+    ({"type": ["number", "null"]}, [1, None], ["1", False]),
     ({"enum": [2, "a"]}, [2, "a"], [3, True, None]),
     ({"const": 1}, [1], [True, 2]),
     ({"minimum": 2, "maximum": 3}, [2, 3, "x"], [1, 4]),

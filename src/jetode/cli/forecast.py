@@ -35,7 +35,9 @@ def forecast(
     reading: Reading,
     out: Path | None,
 ) -> int:
-    """Forecast with a saved MODEL; writes CSV with the columns t,value.
+    """Forecast with a saved MODEL; writes CSV with the columns t,value and those of the bands.
+
+    t goes on where the record ends; a column timestamp has its dates, where it has any.
 
     \b
     Example:
@@ -58,6 +60,6 @@ def forecast(
             click.echo(f"{records[-1]} was {note}.", err=True)
     ahead = loaded.forecast(horizon, start=start)
     write_lines(out, [ahead.csv()])
-    if ahead.stop.value != "COMPLETED":
-        click.echo(f"The forecast stopped at t = {ahead.stop_time:g}: {ahead.stop.value}.", err=True)
+    if not ahead.completed:
+        click.echo(f"The forecast stops after {ahead.axis.counted(ahead.stop_time)}: {ahead.ended}.", err=True)
     return OK

@@ -14,11 +14,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from jetode.reconstruction.dynamics.base import Dynamics
+from jetode.reconstruction.dynamics.black_box import BlackBoxDynamics
+from jetode.reconstruction.dynamics.memory import MemoryDynamics
 from jetode.reconstruction.dynamics.rational import RationalDynamics
 from jetode.reconstruction.dynamics.regular import RegularDynamics
+from jetode.reconstruction.held_out_bands import HeldOutBands
 from jetode.reconstruction.record_info import RecordInfo, SplineInfo
 from jetode.reconstruction.verdict import Verdict
 from jetode.support.errors import InputError
+from jetode.support.json import plain
 from jetode.support.schema import Mismatch, check
 
 if TYPE_CHECKING:
@@ -32,7 +36,12 @@ SUMMARISED = ("kind", "closure", "regular", "poles")  # of the dynamics, in a su
 
 # a kind of dynamics by its name: what reads its part of a file
 KINDS: Mapping[str, Callable[[Mapping[str, Any]], Dynamics]] = MappingProxyType(
-    {"rational": RationalDynamics.from_json, "regular": RegularDynamics.from_json}
+    {
+        "rational": RationalDynamics.from_json,
+        "regular": RegularDynamics.from_json,
+        "memory": MemoryDynamics.from_json,
+        "black box": BlackBoxDynamics.from_json,
+    }
 )
 
 
@@ -55,7 +64,14 @@ def summary(model: Model) -> dict[str, Any]:
 
 def to_json(model: Model) -> dict[str, Any]:
     """Everything but the records."""
-    return {"format": FORMAT, "version": VERSION, **summary(model), **model.dynamics.to_json()}
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        **summary(model),
+        **model.dynamics.to_json(),
+        "forecaster": None if model.forecaster is None else model.forecaster.to_json(),
+        "bands": None if model.bands is None else model.bands.to_json(),
+    }
 
 
 def from_json(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -76,6 +92,8 @@ def from_json(data: Mapping[str, Any]) -> dict[str, Any]:
             "spline": None if data["spline"] is None else SplineInfo(**data["spline"]),
             "settings": dict(data["settings"]),
             "diagnostics": dict(data["diagnostics"]),
+            "forecaster": _dynamics({**data, **data["forecaster"]}) if data.get("forecaster") else None,
+            "bands": HeldOutBands.from_json(data["bands"]) if data.get("bands") else None,
         }
     except InputError as error:
         raise InputError(f"The model file is damaged: {error}") from None
@@ -129,4 +147,4 @@ def read(path: str | Path) -> dict[str, Any]:
 
 def text(model: Model) -> str:
     """The file as it is written."""
-    return json.dumps(to_json(model), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    return json.dumps(plain(to_json(model)), ensure_ascii=False, allow_nan=False, indent=1) + "\n"

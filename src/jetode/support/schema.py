@@ -109,10 +109,10 @@ class _Checker:
 
     # -- keywords ------------------------------------------------------------------------------------------
 
-    def type(self, value: Any, rule: str, place: str) -> None:
-        right = isinstance(value, TYPES[rule]) and (rule == "boolean" or not isinstance(value, bool))
-        if not right and not (rule == "integer" and isinstance(value, float) and value.is_integer()):
-            raise Mismatch(f"{_named(place)} must be of the type {rule}")
+    def type(self, value: Any, rule: str | list[str], place: str) -> None:
+        names = [rule] if isinstance(rule, str) else rule
+        if not any(_is(value, name) for name in names):
+            raise Mismatch(f"{_named(place)} must be of the type {' or '.join(names)}")
 
     def required(self, value: Any, rule: list[str], place: str) -> None:
         for name in rule if isinstance(value, dict) else ():
@@ -152,6 +152,13 @@ class _Checker:
         known = self.dimensions.setdefault(name, size)
         if known != size:
             raise Mismatch(f"{_named(place)} must be of the size {known}, and is {size}")
+
+
+def _is(value: Any, name: str) -> bool:
+    """Whether a value is of a type; truth values are no numbers, and 2.0 is an integer."""
+    if isinstance(value, bool):
+        return name == "boolean"
+    return isinstance(value, TYPES[name]) or (name == "integer" and isinstance(value, float) and value.is_integer())
 
 
 def _compared(right: Callable[[Any, Any], bool], words: str) -> Callable[[_Checker, Any, Any, str], None]:
