@@ -32,6 +32,7 @@ from jetode.cli.common import (
 )
 from jetode.cli.paper import paper
 from jetode.cli.reconstruct import demo, export, reconstruct
+from jetode.cli.studio import studio
 from jetode.cli.terminal import one_json, working
 from jetode.cli.warmup import warmup
 from jetode.support.errors import InputError
@@ -91,7 +92,7 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (reconstruct, demo, export, paper, warmup):
+for command in (reconstruct, demo, export, paper, warmup, studio):
     cli.add_command(command)
 
 
@@ -160,7 +161,9 @@ def forecast(
     reading: Reading,
     out: Path | None,
 ) -> int:
-    """Forecast with a saved MODEL; writes CSV with the columns t,value.
+    """Forecast with a saved MODEL; writes CSV with the columns t,value and those of the bands.
+
+    t goes on where the record ends; a column timestamp has its dates, where it has any.
 
     \b
     Example:
@@ -183,8 +186,8 @@ def forecast(
             click.echo(f"{records[-1]} was {note}.", err=True)
     ahead = loaded.forecast(horizon, start=start)
     _write(out, [ahead.csv()])
-    if ahead.stop.value != "COMPLETED":
-        click.echo(f"The forecast stopped at t = {ahead.stop_time:g}: {ahead.stop.value}.", err=True)
+    if not ahead.completed:
+        click.echo(f"The forecast stops after {ahead.axis.counted(ahead.stop_time)}: {ahead.ended}.", err=True)
     return OK
 
 

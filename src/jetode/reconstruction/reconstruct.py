@@ -16,6 +16,7 @@ from jetode.reconstruction.model import Model
 from jetode.reconstruction.paper_method import paper
 from jetode.records.conversion import as_records
 from jetode.support.errors import InputError
+from jetode.support.notebook import watched
 
 METHODS: Mapping[str, Callable[..., Model]] = MappingProxyType({"joint": joint, "paper": paper})
 
@@ -35,7 +36,11 @@ def reconstruct(record: Any, method: str | None = None, dt: float | None = None,
     for name in options:
         if name not in known:
             raise InputError(f"The method {method!r} takes no option {name!r}. It takes {', '.join(known)}.")
-    return METHODS[method](as_records(record, dt), **options)
+    records = as_records(record, dt)
+    if "progress" not in known or options.get("progress") is not None:
+        return METHODS[method](records, **options)
+    with watched("Reconstructing") as say:
+        return METHODS[method](records, **options | {"progress": say})
 
 
 def method_of(options: Mapping[str, Any]) -> str:

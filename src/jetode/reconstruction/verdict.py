@@ -14,6 +14,7 @@ from jetode.reconstruction.evidence import ContestEvidence, Evidence, PaperEvide
 from jetode.reconstruction.settings import EXAMINATION
 from jetode.signal.screen import Screen
 from jetode.signal.suitability import SUITABILITY
+from jetode.support import markup
 from jetode.support.errors import InputError
 
 Grade = Literal["exact", "approximate", "forecast", "none"]
@@ -68,6 +69,14 @@ class Verdict:
     def trusted(self) -> bool:
         """Whether the equation itself may be relied on."""
         return self.grade == "exact"
+
+    def _repr_html_(self) -> str:
+        rows = [("grade", self.grade), ("why", self.reason)]
+        if self.holds is not None:
+            rows.append(("holds", f"{self.holds.median:.3g} ({self.holds.lower:.3g} to {self.holds.upper:.3g})"))
+        if self.baseline is not None:
+            rows.append((f"best simple method, {self.baseline.name}", f"{self.baseline.time:.3g}"))
+        return markup.card("Verdict", [*rows, *([("what would help", self.advice)] if self.advice else [])])
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; inverse of :meth:`from_json`."""

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from jetode.equations.rows import part_names
 from jetode.integration.forecast import Forecast
 from jetode.memory.closure import MemoryClosure
 from jetode.memory.fit import MemoryFit
@@ -22,8 +23,6 @@ from jetode.reconstruction.dynamics.samples import Samples
 from jetode.reconstruction.dynamics.written import RegularEquation
 from jetode.records.series import Series
 from jetode.support.arrays import FloatArray
-
-LEARNED = "P"  # the part of the equation whose coefficients were learned
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +88,8 @@ class MemoryDynamics:
         """Of the learned row; they are regularised, so they have no standard errors."""
         row = self.best.equation.rows[0]
         assert isinstance(row, Mapping)
-        return tuple(Coefficient(LEARNED, powers, float(value), float("nan")) for powers, value in row.items())
+        part = part_names(0, self.order)[2]
+        return tuple(Coefficient(part, powers, float(value), float("nan")) for powers, value in row.items())
 
     def state(self, start: int, past_only: bool = True) -> FloatArray:
         """The best member's state after the samples up to ``start``."""
