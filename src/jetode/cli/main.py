@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from jetode.cli.batch import batch
 from jetode.cli.benchmark import benchmark
 from jetode.cli.common import (
     BAD_INPUT,
@@ -91,7 +92,7 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (reconstruct, demo, export, paper, warmup):
+for command in (reconstruct, demo, export, paper, warmup, batch):
     cli.add_command(command)
 
 
