@@ -3,8 +3,8 @@ workers and on a local Dask cluster.
 
     python benchmarks/batch.py --records 1000 --samples 400
 
-Each record is a sine with its harmonic and 0.1 % noise; the fit is the paper's method with given degrees, a fraction of a
-second a file, so that what is measured is the batch.
+Each record is a sine with its harmonic and 0.1 % noise; the fit is the paper's method with given degrees, a fraction of
+a second a file, so that what is measured is the batch.
 """
 
 from __future__ import annotations
