@@ -31,10 +31,14 @@ from jetode.cli.common import (
     read_with,
     reading_options,
 )
+from jetode.cli.compare import compare
+from jetode.cli.figures import figures
 from jetode.cli.paper import paper
 from jetode.cli.reconstruct import demo, export, reconstruct
+from jetode.cli.studio import studio
 from jetode.cli.terminal import one_json, working
 from jetode.cli.warmup import warmup
+from jetode.cli.watch import watch
 from jetode.support.errors import InputError
 from jetode.support.files import whole_file
 
@@ -92,7 +96,9 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (reconstruct, demo, export, paper, warmup, batch):
+for command in (reconstruct, demo, export, paper, warmup, studio):
+    cli.add_command(command)
+for command in (batch, compare, figures, watch):
     cli.add_command(command)
 
 

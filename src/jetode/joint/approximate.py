@@ -13,7 +13,7 @@ import numpy as np
 
 from jetode.integration.dop853 import integrate
 from jetode.integration.windowed_prediction_time import windowed_vpt
-from jetode.joint.approximate_forms import Trial, fitted_forms
+from jetode.joint.approximate_forms import Trial, fitted_forms, fitted_samples, shortened
 from jetode.joint.fit import JointFit, Request
 from jetode.joint.path import SHORTEST_PAST, Identified, past_state
 from jetode.joint.problem import Prepared, prepare
@@ -21,7 +21,7 @@ from jetode.joint.shooting.gaussnewton import Linearisation, minimise, path_stat
 from jetode.joint.weak_fit import WeakFit, jump_of, weak_data
 from jetode.records.series import Series
 from jetode.signal.scales import Unsuitable
-from jetode.signal.trials import Trials
+from jetode.signal.trials import Fold, Trials
 from jetode.support.arrays import FloatArray, IntArray
 from jetode.support.errors import InputError
 
@@ -33,7 +33,7 @@ class ApproximationSettings:
     """Numbers of the comparison, each with its reason."""
 
     kept: int = 4  # approximations that are returned: more are not read
-    tried: int = 5  # forms whose held-out forecasts are made, those with the highest likelihood
+    as_good: float = 0.05  # of the best skill: equations that come as near are ranked by their number of coefficients
     refits: int = 4  # Gauss–Newton iterations without a fold, from the path with it
     rtol: float = 1e-6  # of forecasts, whose equation is off by far more
     bound: float = 30.0  # std beyond the start: a forecast that goes so far has failed
@@ -110,13 +110,22 @@ def approximations(
         fitted = fitted_forms(request, start, interrupt)
     except Unsuitable:
         return ()
-    out = []
-    for trial in fitted[: SETTINGS.tried]:
-        if interrupt():
-            break
-        out.append(_held_out(trial, request.records, trials, interrupt))
-    out.sort(key=lambda a: (-a.skill, a.free))
-    return tuple(out[: SETTINGS.kept])
+    out = [(_held_out(trial, request.records, trials, interrupt), trial) for trial in fitted if not interrupt()]
+    best = max(out, key=lambda pair: pair[0].skill, default=None)
+    if best is not None:
+        enough = (1.0 - SETTINGS.as_good) * best[0].skill
+        for trial in shortened(best[1], interrupt):
+            shorter = _held_out(trial, request.records, trials, interrupt)
+            if shorter.skill < enough:
+                break
+            out.append((shorter, trial))
+    return ranked([approximation for approximation, _ in out])[: SETTINGS.kept]
+
+
+def ranked(found: Sequence[Approximation]) -> tuple[Approximation, ...]:
+    """Those about as good as the best by their number of coefficients, then the others by skill."""
+    enough = (1.0 - SETTINGS.as_good) * max((a.skill for a in found), default=0.0)
+    return tuple(sorted(found, key=lambda a: (0.0, a.free, -a.skill) if a.skill >= enough else (1.0, -a.skill, a.free)))
 
 
 def identified_of(weak: WeakFit, prepared: Prepared) -> Identified:
@@ -133,54 +142,39 @@ def _held_out(trial: Trial, records: Sequence[Series], trials: Trials, interrupt
     """The approximation of a fitted form with its held-out forecasts and their skill."""
     model, dt = identified_of(trial.weak, trial.prepared), records[0].dt
 
-    def fit(rest: list[Series]) -> Callable[[FloatArray, IntArray, int], FloatArray]:
-        return rollout(_without(trial, model, records, rest, interrupt), dt)
-
-    forecasts = trials.forecasts(records, fit)
+    rows = [np.empty((0, trials.steps + 1))]
+    for fold in trials.folds:
+        if fold.ends:
+            run = rollout(_without(trial, model, records, trials, fold, interrupt), dt)
+            rows.append(run(records[fold.record].values, np.array(fold.ends, dtype=np.int64), trials.steps))
+    forecasts = np.concatenate(rows)
     errors = (forecasts - trials.truths(records)) / trials.spread
     skill = float(np.mean(windowed_vpt(errors, trials.period))) if errors.size else 0.0
     return Approximation(model, forecasts, trial.weak.likelihood, trial.bic, skill, trial.name, dt)
 
 
 def _without(
-    trial: Trial, model: Identified, records: Sequence[Series], rest: list[Series], interrupt: Interrupt
+    trial: Trial, model: Identified, records: Sequence[Series], trials: Trials, fold: Fold, interrupt: Interrupt
 ) -> Identified:
-    """The model with coefficients from ``rest``, the records with samples missing; the same σ, jumps and path to begin
-    with, and the same correction of the joint fit's bias."""
+    """The model with coefficients from the records without a fold; the same σ, jumps and path to begin with, and the
+    same correction of the joint fit's bias."""
+    rest = trials.without(records, fold)
+    numbers = [i for i in range(len(records)) if len(rest) == len(records) or i != fold.record]
     units, sigma = (model.amplitude, model.time), model.sigma * model.amplitude
     try:
         prepared = prepare(rest, model.terms.dimension, sigma, units, SHORTEST_PAST, model.loss)
     except Unsuitable:
         return model
-    data = weak_data(prepared, model.sigma, model.terms)
-    whole = path_states(trial.weak.fit, trial.weak.data)
-    rows = _rows(trial.prepared, records, prepared, rest)
-    nodes = whole[rows[data.layout.first]]
+    data = weak_data(prepared, model.sigma, model.terms, fitted_samples(trial.prepared))
+    offsets = np.cumsum((0, *(r.n for r in records)))
+    places = np.concatenate([np.arange(p.start, p.stop) + offsets[p.record] for p in trial.prepared.pieces])
+    wanted = np.concatenate([np.arange(p.start, p.stop) + offsets[numbers[p.record]] for p in prepared.pieces])
+    rows = np.clip(np.searchsorted(places, wanted), 0, places.size - 1)
+    path = path_states(trial.weak.fit, trial.weak.data)
+    nodes = path[np.minimum(rows[data.layout.first], len(path) - 1)]
     joint = model.terms.with_coefficients(trial.joint)
     fit = minimise(data, joint, nodes, trial.weak.q, SETTINGS.refits, interrupt=interrupt)
     if not np.isfinite(fit.cost):
         return model
     coefficients = fit.terms.coefficients + (model.terms.coefficients - trial.joint)
     return replace(model, terms=model.terms.with_coefficients(coefficients))
-
-
-def _rows(whole: Prepared, records: Sequence[Series], part: Prepared, rest: Sequence[Series]) -> IntArray:
-    """For every sample of ``part`` the row of the same sample in ``whole`` (the nearest one that is there)."""
-    kept = [i for i, r in enumerate(records) if any(r is s or np.shares_memory(r.values, s.values) for s in rest)]
-    kept = kept if len(kept) == len(rest) else _matching(records, rest)
-    offsets = np.cumsum((0, *(r.n for r in records)))
-    places = np.concatenate([np.arange(p.start, p.stop) + offsets[p.record] for p in whole.pieces])
-    wanted = np.concatenate([np.arange(p.start, p.stop) + offsets[kept[p.record]] for p in part.pieces])
-    return np.clip(np.searchsorted(places, wanted), 0, places.size - 1)
-
-
-def _matching(records: Sequence[Series], rest: Sequence[Series]) -> list[int]:
-    """Which record each of the rest is: the first later one that agrees wherever both have samples."""
-    out: list[int] = []
-    for part in rest:
-        for i, record in enumerate(records):
-            both = np.isfinite(part.values) if part.n == record.n else np.zeros(0, bool)
-            if i not in out and both.any() and np.array_equal(part.values[both], record.values[both]):
-                out.append(i)
-                break
-    return out

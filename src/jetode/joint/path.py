@@ -152,8 +152,8 @@ class Identified:
             np.zeros(count),
         )
         covariance = np.array(data["covariance"], dtype=float).reshape(int(free.sum()), int(free.sum()))
-        numbers = (float(data[name]) for name in ("amplitude", "time", "sigma"))
-        return cls(terms, *numbers, covariance, bool(data["robust"]), float(data.get("jump", 0.0)))
+        amplitude, time, sigma = (float(data[name]) for name in ("amplitude", "time", "sigma"))
+        return cls(terms, amplitude, time, sigma, covariance, bool(data["robust"]), float(data.get("jump", 0.0)))
 
     def physical_jacobian(self, state: FloatArray) -> FloatArray:
         """∂(physical state)/∂(dimensionless state) at one dimensionless state."""

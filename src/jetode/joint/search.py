@@ -17,6 +17,7 @@ from jetode.joint.choose_terms import choose_terms
 from jetode.joint.constraints import Constraints
 from jetode.joint.forms.base import Candidate, hidden_library
 from jetode.joint.forms.registry import Rung, ladder
+from jetode.joint.interim import improved
 from jetode.joint.null_space_proposals import Proposal, fit_proposal, proposals
 from jetode.joint.parts import equation_of
 from jetode.joint.problem import STEP, Prepared
@@ -96,6 +97,7 @@ def climb(
                 break
         chosen = [c for c in chosen if plausible(c, prepared)]
         found = Found(tuple(different(sorted(chosen, key=by_bic))), data, problem.price)
+        progress(improved(f"{rung.name}: the best so far", found, prepared))
     return found
 
 

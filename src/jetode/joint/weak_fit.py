@@ -200,7 +200,7 @@ def _stepped(weak: WeakFit, gradient: FloatArray, schur: FloatArray, interrupt: 
     linear.at(fit.states, fit.terms.coefficients)
     reduced = linear.eliminate(fit.q, 0.0).reduced
     step = -np.linalg.lstsq(schur, reduced + 0.5 * gradient, rcond=1e-12)[0]
-    length = float(np.sqrt(max(step @ schur @ step, 0.0)))
+    length = float(np.sqrt(max(float(step @ schur @ step), 0.0)))
     limit = WEAK.longest_step * np.sqrt(weak.free)
     step *= min(1.0, limit / max(length, 1e-300))
     for share in (1.0, 0.3):

@@ -13,44 +13,35 @@ from jetode.integration.windowed_prediction_time import window_samples, windowed
 from jetode.memory.closure import MemoryClosure
 from jetode.memory.ground import Ground
 from jetode.memory.legendre import MemoryFilter
-from jetode.memory.regression import Gram, Rows, gram
+from jetode.memory.regression import Gram, Stretch
 from jetode.memory.settings import MemorySettings
 from jetode.support.arrays import FloatArray
 
 
 @dataclass(frozen=True, eq=False)
 class Memory:
-    """One (q, θ): Gram matrix and the states at the starts of every fold."""
+    """One (q, θ): the records' states, those at the starts of every fold, and a closure that has no P yet."""
 
     ground: Ground
     template: MemoryClosure
-    gram: Gram
+    stretches: list[Stretch]
     starts: tuple[FloatArray, ...]
-
-    def closure(self, terms: int, ridge: float, fold: int | None = None) -> MemoryClosure:
-        """The closure with the first ``terms`` monomials, fitted to all rows but those of a fold."""
-        coefficients = self.gram.solve(terms, ridge, fold)[:terms]
-        return replace(self.template, exponents=self.gram.library.exponents[:terms], coefficients=coefficients)
+    degree: int  # of P at most
 
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A setting with its held-out forecasts (count, steps + 1) and the score of each of them, in oscillations."""
+    """A closure, the forecasts (count, steps + 1) of its twins without each fold, and their scores in oscillations."""
 
     memory: Memory
-    terms: int
-    ridge: float
+    closure: MemoryClosure
     forecasts: FloatArray
     scores: FloatArray
 
     @property
-    def failures(self) -> float:
-        """Share of the forecasts that blew up."""
-        return float(np.isnan(self.forecasts[:, -1]).mean())
-
-    def closure(self, fold: int | None = None) -> MemoryClosure:
-        """Fitted to everything, or to everything but a fold."""
-        return replace(self.memory.closure(self.terms, self.ridge, fold), score=float(self.scores.mean()))
+    def score(self) -> float:
+        """Of all forecasts."""
+        return float(self.scores.mean())
 
 
 def highest_degree(q: int, rows: float, settings: MemorySettings) -> int:
@@ -63,60 +54,66 @@ def build(ground: Ground, q: int, theta: float, settings: MemorySettings) -> Mem
     """The memory of ``theta`` oscillations in ``q`` coefficients; None where the records do not determine it."""
     if theta < settings.points_per_order * q * ground.step:
         return None
-    span = theta / ground.step
     usable = [ground.usable(part, theta) for part in ground.parts]
     degree = highest_degree(q, sum(int(u.sum()) for u in usable), settings)
     if not degree:
         return None
-    keep = MemoryFilter(q, span)
-    states = [np.column_stack([part.points, keep(part.points)]) for part in ground.parts]
-    library = Library.total_degree(q + 1, degree)
-    rows = [Rows(s, u, ground.held(i, theta)) for i, (s, u) in enumerate(zip(states, usable, strict=True))]
-    largest = max(float(np.abs(part.points).max()) for part in ground.parts)
+    keep = MemoryFilter(q, theta / ground.step)
+    stretches = [
+        Stretch(np.column_stack([part.points, keep(part.points)]), usable[i], ground.held(i, theta))
+        for i, part in enumerate(ground.parts)
+    ]
     unit = ground.dt * ground.trials.period
     template = MemoryClosure(
+        q=q,
         theta=theta * unit,
         step=ground.clock.step * ground.dt,
         period=unit,
         mean=ground.mean,
         spread=ground.spread,
-        bound=settings.bound * largest,
-        q=q,
-        exponents=((0,) * (q + 1),),
-        coefficients=np.zeros(1),
+        exponents=(),
+        coefficients=np.empty(0),
+        bound=settings.bound * max(float(np.abs(part.points).max()) for part in ground.parts),
         past=settings.past,
     )
     starts = tuple(
         np.array([template.state(ground.records[f.record].values, end, ground.dt) for end in f.ends]).reshape(-1, q + 1)
         for f in ground.trials.folds
     )
-    return Memory(ground, template, gram(rows, library, ground.step, settings.width), starts)
+    return Memory(ground, template, stretches, starts, degree)
 
 
-def candidates(memory: Memory, truth: FloatArray, settings: MemorySettings) -> list[Candidate]:
-    """Every degree and ridge of a memory."""
-    out = []
-    for degree in range(1, max(map(sum, memory.gram.library.exponents)) + 1):
-        for ridge in settings.ridges:
-            forecasts = held_out(memory, memory.gram.terms(degree), ridge)
-            scores = score(forecasts, truth, memory, settings)
-            out.append(Candidate(memory, memory.gram.terms(degree), ridge, forecasts, scores))
-    return out
+def solved(
+    memory: Memory, gram: Gram, degree: int, ridge: float, truth: FloatArray, settings: MemorySettings
+) -> Candidate | None:
+    """The regression up to a degree with a ridge, and without each fold; None where it cannot be solved."""
+    terms = gram.terms(degree)
+    exponents = gram.library.exponents[:terms]
 
+    def closure(fold: int | None) -> MemoryClosure:
+        return replace(memory.template, exponents=exponents, coefficients=gram.solve(terms, ridge, fold))
 
-def held_out(memory: Memory, terms: int, ridge: float) -> FloatArray:
-    """Forecasts from the starts of every fold, by coefficients that have not seen it."""
-    ground = memory.ground
-    runs = [np.empty((0, ground.trials.steps + 1))]
+    whole = closure(None)
+    if not np.isfinite(whole.coefficients).all():
+        return None
+    trials = memory.ground.trials
+    runs = [np.empty((0, trials.steps + 1))]
     for fold, states in enumerate(memory.starts):
         if states.size:
-            runs.append(memory.closure(terms, ridge, fold).ahead(states, ground.trials.steps, ground.dt))
-    return np.concatenate(runs)
+            runs.append(closure(fold).ahead(states, trials.steps, memory.ground.dt))
+    forecasts = np.concatenate(runs)
+    scores = score(forecasts, truth, memory.ground, settings)
+    return Candidate(memory, replace(whole, score=float(scores.mean())), forecasts, scores)
 
 
-def score(forecasts: FloatArray, truth: FloatArray, memory: Memory, settings: MemorySettings) -> FloatArray:
+def score(forecasts: FloatArray, truth: FloatArray, ground: Ground, settings: MemorySettings) -> FloatArray:
     """Valid prediction times, averaged over the thresholds, of each forecast."""
-    trials = memory.ground.trials
+    trials = ground.trials
     width = min(window_samples(trials.period), truth.shape[1])
     worst = np.maximum.accumulate(windowed_rms((forecasts - truth) / trials.spread, width), axis=1)
-    return np.mean([(worst <= t).sum(axis=1) for t in settings.thresholds], axis=0) / trials.period
+    return np.asarray(np.mean([(worst <= t).sum(axis=1) for t in settings.thresholds], axis=0) / trials.period)
+
+
+def library_of(memory: Memory) -> Library:
+    """All monomials that a memory may use."""
+    return Library.total_degree(memory.template.q + 1, memory.degree)

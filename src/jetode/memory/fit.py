@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from jetode.memory.candidates import Candidate, build, candidates
+from jetode.memory.candidates import Candidate
 from jetode.memory.closure import MemoryClosure
 from jetode.memory.ground import Ground
+from jetode.memory.search import search
 from jetode.memory.settings import DEFAULT, MemorySettings
 from jetode.records.series import Series
 from jetode.signal.trials import Trials
@@ -71,27 +72,20 @@ def fit_memory(
     """The memory closure of records of one system; None where they determine none or every one blows up."""
     ground = Ground.of(records, trials, settings)
     truth = trials.truths(records)
-    found: list[Candidate] = []
-    for q, theta in settings.memories:
-        if interrupt():
-            break
-        memory = build(ground, q, theta, settings)
-        if memory is not None:
-            found += candidates(memory, truth, settings)
-    sound = [c for c in found if c.failures <= settings.failed] or found
-    if not sound:
+    found = search(ground, truth, settings, interrupt)
+    if not found:
         return None
-    chosen = best(sound, np.ones(trials.count, dtype=np.bool_), settings)
+    chosen = best(found, np.ones(trials.count, dtype=np.bool_), settings)
     nested = np.empty_like(truth)
     first = 0
     for fold in trials.folds:
         rows = slice(first, first + len(fold.ends))
         others = np.ones(trials.count, dtype=np.bool_)
         others[rows] = False
-        picked = best(sound, others if others.any() else ~others, settings)
+        picked = best(found, others if others.any() else ~others, settings)
         nested[rows] = median([c.forecasts[rows] for c in picked])
         first = rows.stop
-    return MemoryFit(tuple(c.closure() for c in chosen), nested, records[0].dt)
+    return MemoryFit(tuple(c.closure for c in chosen), nested, records[0].dt)
 
 
 def best(found: Sequence[Candidate], where: Any, settings: MemorySettings) -> list[Candidate]:
@@ -99,7 +93,7 @@ def best(found: Sequence[Candidate], where: Any, settings: MemorySettings) -> li
     ranked = sorted(found, key=lambda c: -float(c.scores[where].mean()))
     out: list[Candidate] = []
     for candidate in ranked:
-        if all(c.memory is not candidate.memory or c.terms != candidate.terms for c in out):
+        if all(c.memory is not candidate.memory or c.closure.degree != candidate.closure.degree for c in out):
             out.append(candidate)
         if len(out) == settings.members:
             break

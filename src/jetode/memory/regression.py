@@ -1,7 +1,6 @@
 """One Gram matrix per memory (docs/mathematics.md (7.4), (7.5)): every degree, ridge and fold is read off it.
 
-Rows are weak: with weights φ over a few steps, Σ φ_k (x_{k+1} − x_k)/h = Σ φ_k ⟨P⟩_k, where ⟨P⟩_k is the mean of P over
-a step by the quadrature of six points.  Monomials are scaled to unit mean square.
+Rows are integrals over a step: (x_{k+1} − x_k)/h is the mean of P over the step, by a quadrature of six points.
 """
 
 from __future__ import annotations
@@ -15,105 +14,98 @@ from jetode.equations.polynomials import Library, evaluate_table
 from jetode.support.arrays import BoolArray, FloatArray
 
 QUADRATURE = np.array([11.0, -93.0, 802.0, 802.0, -93.0, 11.0]) / 1440.0  # ∫ over the middle step of six points
+BEFORE = 2  # points of the quadrature before the step
 CHUNK = 2048  # rows of monomials at a time: a few megabytes
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """States (x, m) at consecutive steps (n, d), and what may be done with them."""
-
-    states: FloatArray
-    usable: BoolArray  # steps that a row may touch
-    held: BoolArray  # (folds, n): a row that touches the step is no row without the fold
-
-
-@dataclass(frozen=True, eq=False)
 class Gram:
-    """Sums over all rows and over those of each fold; monomials in graded order, so that a degree is a prefix."""
+    """Sums over all rows [0] and over those of each fold [1 …], monomials scaled to unit mean square (``scale``).
+
+    ``exponents`` are in graded order: a degree is a prefix of them.
+    """
 
     library: Library
     scale: FloatArray
-    matrix: FloatArray
-    vector: FloatArray
-    square: float
-    count: float
-    fold_matrices: FloatArray
-    fold_vectors: FloatArray
-    fold_squares: FloatArray
-    fold_counts: FloatArray
+    matrices: FloatArray
+    vectors: FloatArray
+    counts: FloatArray
 
     def terms(self, degree: int) -> int:
         """Monomials up to a degree."""
         return sum(1 for e in self.library.exponents if sum(e) <= degree)
 
-    def without(self, fold: int | None) -> tuple[FloatArray, FloatArray, float]:
-        """(G, g, rows) without a fold, or of all rows."""
-        if fold is None:
-            return self.matrix, self.vector, self.count
-        return (
-            self.matrix - self.fold_matrices[fold],
-            self.vector - self.fold_vectors[fold],
-            float(self.count - self.fold_counts[fold]),
-        )
-
     def solve(self, terms: int, ridge: float, fold: int | None = None) -> FloatArray:
-        """Coefficients of the first ``terms`` monomials by (7.5), of unscaled monomials; zeros after them."""
-        matrix, vector, count = self.without(fold)
-        left = matrix[:terms, :terms] / count
+        """Coefficients of the first ``terms`` monomials by (7.5), without the rows of a fold; NaN where none exist."""
+        matrix, vector, count = self.matrices[0, :terms, :terms], self.vectors[0, :terms], self.counts[0]
+        if fold is not None:
+            matrix = matrix - self.matrices[1 + fold, :terms, :terms]
+            vector = vector - self.vectors[1 + fold, :terms]
+            count = count - self.counts[1 + fold]
+        left = matrix / count
         left[np.diag_indices(terms)] += ridge
-        out = np.zeros(len(self.library))
         try:
-            out[:terms] = cho_solve(cho_factor(left, check_finite=False), vector[:terms] / count, check_finite=False)
+            factor = cho_factor(left, overwrite_a=True, check_finite=False)
         except np.linalg.LinAlgError:
-            out[:] = np.nan
-        return out / self.scale
+            return np.full(terms, np.nan)
+        return cho_solve(factor, vector / count, check_finite=False) / self.scale[:terms]
 
 
-def weak_weights(width: int) -> FloatArray:
-    """φ: a bump over ``width`` steps, of sum 1."""
-    s = (2.0 * np.arange(1, width + 1) / (width + 1)) - 1.0
-    bump = (1.0 - s * s) ** 2
-    return bump / bump.sum()
+class Sums:
+    """Rows added up, all of them and those of each fold."""
+
+    def __init__(self, library: Library, folds: int) -> None:
+        m = len(library)
+        self.library = library
+        self.matrices = np.zeros((folds + 1, m, m))
+        self.vectors = np.zeros((folds + 1, m))
+        self.counts = np.zeros(folds + 1)
+
+    def add(self, rows: FloatArray, targets: FloatArray, held: BoolArray) -> None:
+        """Rows (n, m), their targets and (folds, n) which of them a fold holds."""
+        every = np.ones((1, rows.shape[0]), dtype=np.bool_)
+        for i, mask in enumerate(np.concatenate([every, held])):
+            if mask.any():
+                chosen, wanted = (rows, targets) if mask.all() else (rows[mask], targets[mask])
+                self.matrices[i] += chosen.T @ chosen
+                self.vectors[i] += wanted @ chosen
+                self.counts[i] += wanted.size
+
+    def gram(self) -> Gram:
+        """With every monomial scaled."""
+        scale = np.sqrt(np.maximum(np.diag(self.matrices[0]) / max(self.counts[0], 1.0), 1e-300))
+        return Gram(self.library, scale, self.matrices / (scale[:, None] * scale), self.vectors / scale, self.counts)
 
 
-def gram(parts: list[Rows], library: Library, step: float, width: int) -> Gram:
-    """The sums of weak rows of ``width`` steps over all parts."""
-    weights = weak_weights(width)
-    smear = np.convolve(weights, QUADRATURE)  # over the states from two before the first step to two after the last
-    m, folds = len(library), parts[0].held.shape[0]
-    sums = np.zeros((folds + 1, m, m))
-    vectors = np.zeros((folds + 1, m))
-    squares, counts = np.zeros(folds + 1), np.zeros(folds + 1)
-    stride = max(1, width // 2)
-    for part in parts:
-        n = part.states.shape[0]
-        reach = smear.size
-        slopes = np.convolve(np.diff(part.states[:, 0]), weights, mode="valid") / step
-        for first in range(0, n - reach + 1, CHUNK * stride):
-            starts = np.arange(first, min(first + CHUNK * stride, n - reach + 1), stride)
-            whole = np.array([part.usable[s : s + reach].all() for s in starts])
-            if not whole.any():
-                continue
-            last = int(starts[-1]) + reach
-            table = evaluate_table(part.states[first:last], library.parent, library.variable)[library.slots]
-            smeared = np.zeros((m, starts.size))
-            for k, w in enumerate(smear):
-                smeared += w * table[:, k : k + starts[-1] - first + 1 : stride]
-            rows = np.ascontiguousarray(smeared.T[whole])
-            target = slopes[starts[whole] + 2]
-            masks = [np.ones(rows.shape[0], dtype=np.bool_)]
-            for fold in range(folds):
-                masks.append(np.array([part.held[fold, s : s + reach].any() for s in starts[whole]]))
-            for i, mask in enumerate(masks):
-                if mask.any():
-                    chosen = rows if mask.all() else rows[mask]
-                    sums[i] += chosen.T @ chosen
-                    vectors[i] += target[mask] @ chosen
-                    squares[i] += target[mask] @ target[mask]
-                    counts[i] += mask.sum()
-    size = np.sqrt(np.maximum(np.diag(sums[0]) / max(counts[0], 1.0), 1e-300))
-    sums /= size[:, None] * size
-    vectors /= size
-    return Gram(
-        library, size, sums[0], vectors[0], squares[0], counts[0], sums[1:], vectors[1:], squares[1:], counts[1:]
-    )
+@dataclass(frozen=True, eq=False)
+class Stretch:
+    """States (x, m) of one record at consecutive steps (n, d); which of them have seen nothing but samples, and
+    (folds, n) which of them show a fold."""
+
+    states: FloatArray
+    usable: BoolArray
+    held: BoolArray
+
+    def rows(self, length: int, stride: int = 1) -> tuple[FloatArray, BoolArray]:
+        """First points of the runs of ``length`` points that are usable throughout, and (folds, n) what they show."""
+        first = np.arange(0, self.usable.size - length + 1, stride)
+        counted = np.concatenate([[0], np.cumsum(~self.usable)])
+        first = first[counted[first + length] == counted[first]]
+        shown = np.concatenate([np.zeros((self.held.shape[0], 1)), np.cumsum(self.held, axis=1)], axis=1)
+        return first, shown[:, first + length] > shown[:, first]
+
+
+def one_step(stretches: list[Stretch], library: Library, step: float) -> Gram:
+    """The sums of all rows of one step."""
+    sums = Sums(library, stretches[0].held.shape[0])
+    for stretch in stretches:
+        first, held = stretch.rows(QUADRATURE.size)
+        slopes = np.diff(stretch.states[:, 0]) / step
+        for begin in range(0, first.size, CHUNK):
+            chosen = first[begin : begin + CHUNK]
+            offset, last = int(chosen[0]), int(chosen[-1]) + QUADRATURE.size
+            table = evaluate_table(stretch.states[offset:last], library.parent, library.variable)
+            means = sum(w * table[:, chosen - offset + k] for k, w in enumerate(QUADRATURE))
+            rows = np.ascontiguousarray(np.asarray(means)[library.slots].T)
+            sums.add(rows, slopes[chosen + BEFORE], held[:, begin : begin + CHUNK])
+    return sums.gram()

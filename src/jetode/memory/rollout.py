@@ -15,7 +15,7 @@ Program = tuple[IntArray, IntArray, FloatArray]  # parent and variable of each m
 
 
 @leaf(nogil=True)
-def _rates(
+def rates(
     state: FloatArray,
     linear: FloatArray,
     parent: IntArray,
@@ -65,19 +65,19 @@ def _rollouts(
             if not abs(x[0]) < bound:
                 break
             for part in range(divisions):
-                _rates(x, linear, parent, variable, coefficients, table, k0)
+                rates(x, linear, parent, variable, coefficients, table, k0)
                 if part == 0:
                     out[s, n] = x[0]
                     slopes[s, n] = k0[0]
                 for i in range(d):
                     trial[i] = x[i] + 0.5 * h * k0[i]
-                _rates(trial, linear, parent, variable, coefficients, table, k1)
+                rates(trial, linear, parent, variable, coefficients, table, k1)
                 for i in range(d):
                     trial[i] = x[i] + 0.5 * h * k1[i]
-                _rates(trial, linear, parent, variable, coefficients, table, k2)
+                rates(trial, linear, parent, variable, coefficients, table, k2)
                 for i in range(d):
                     trial[i] = x[i] + h * k2[i]
-                _rates(trial, linear, parent, variable, coefficients, table, k3)
+                rates(trial, linear, parent, variable, coefficients, table, k3)
                 for i in range(d):
                     x[i] += h / 6.0 * (k0[i] + 2.0 * k1[i] + 2.0 * k2[i] + k3[i])
 

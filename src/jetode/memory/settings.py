@@ -26,15 +26,16 @@ class MemorySettings:
     degree: int = 5  # of P at most
     most_terms: int = 350  # of P: beyond, the regression takes longer than everything else
     rows_per_term: float = 8.0  # that the records must hold at least
-    ridges: tuple[float, ...] = (1e-8, 1e-6, 1e-5, 1e-4, 1e-3)  # of features with unit mean square
-    width: int = 1  # steps that a row of the regression weighs
+    ridges: tuple[float, ...] = (1e-9, 1e-7, 1e-5, 1e-4, 1e-3)  # of features with unit mean square
+    lengths: tuple[float, ...] = (0.15, 0.15, 0.3, 0.3)  # of the rollouts in each Gauss–Newton pass
+    kept: tuple[int, ...] = (20, 10, 8, 6)  # memories and degrees that a pass is made for, the best so far
+    hopeless: float = 0.4  # of the best score: below, no pass helps
     points_per_order: float = 1.5  # steps in θ for each of q coefficients at least: fewer do not determine them
     thresholds: tuple[float, ...] = (0.1, 0.2, 0.4, 0.8)  # std: a single one rewards luck
     members: int = 5  # settings whose median is the forecast: one wild member of five does no harm
     gap: float = 0.1  # oscillations that a straight line may bridge unmarked
     past: float = 4.0  # θ before a start that the filter sees: after that it has forgotten
     bound: float = 2.0  # of the largest excursion on record: beyond, a run has failed
-    failed: float = 1.0  # of held-out starts that may blow up
 
 
 DEFAULT = MemorySettings()

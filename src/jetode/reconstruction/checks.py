@@ -102,6 +102,11 @@ def _clean(e: Evidence) -> bool:
     return e.clean
 
 
+def _must_repeat(e: Evidence) -> bool:
+    """Few oscillations of a decay do where no coefficient is in doubt; elsewhere they must show things twice."""
+    return not (e.transient and e.certainty >= LIMITS.certainty)
+
+
 def _imitates(e: Evidence) -> bool:
     return not (e.clean and e.residual < LIMITS.exact)
 
@@ -125,6 +130,7 @@ JOINT: tuple[Check[Evidence], ...] = (
         lambda e: f"The record holds only {e.oscillations:.0f} oscillations.",
         advice.undecided,
         at_least=LIMITS.oscillations,
+        applies=_must_repeat,
     ),
     Check(
         "Residual over estimated noise",

@@ -109,10 +109,8 @@ def _best_equation(
     if isinstance(fitted, JointFit):
         say("checking the model")
         return joint_model(fitted, records, info, settings, budget), fitted
-    if isinstance(fitted, Proposal):
-        found = rational[-1]
-    else:
-        found = _no_model(records[-1], request.order or 3, fitted.reason)
+    order = request.order or 3
+    found = _no_model(records[-1], order, fitted.reason) if isinstance(fitted, Refusal) else rational[-1]
     notes_only = {name: settings[name] for name in ("reduction", "seed")}
     info = replace(info, n=found.record.n, t0=found.record.t0, std=found.record.std)
     return replace(found, record=info, settings={**found.settings, **notes_only}), None

@@ -41,6 +41,9 @@ class Examination:
     shortest_horizon: int = 8  # samples of such a forecast that can still fail
     holds: float = 0.4  # std: error within which a forecast holds
     reach: float = 2.0  # times the record's range on either side of its middle: beyond, a long run has left it
+    shortest_run: int = 50  # points of a run whose distribution can be compared
+    settled_errors: float = 3.0  # standard errors by which the largest exponent must be below 0 for a run to settle,
+    settled_spread: float = 0.8  # and the second half of a long run must move less than this times the first
     segment: float = 40.0  # of a periodogram: six periods of a sine
     band: float = 1.0  # 1/tc: frequencies compared, up to six times that of a sine
     paper_rollout: float = 50.0  # oscillations of a long run in the paper's verdict
@@ -64,6 +67,7 @@ class Limits:
     margin: float = DECISION.min_margin  # ΔBIC of one term, as the search demands
     score: float = DECISION.max_score  # of the test for missing terms, as the search demands
     oscillations: float = 5.0  # fewer cannot show a second time what they showed once
+    certainty: float = 5.0  # standard errors of a decay's least certain coefficient that make up for few oscillations
     terms: int = DECISION.few_terms  # coefficients: with more, a polynomial imitates what it cannot state
     exact: float = 1e-6  # of std: a residual that no imitation leaves, however many its coefficients
     skill: float = 0.25  # oscillations that held-out forecasts must hold

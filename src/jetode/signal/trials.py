@@ -1,7 +1,10 @@
 """Where forecasts are tried (docs/mathematics.md §7.4): stretches held out of a fit, starts in them, and how far to go.
 
 One plan serves every way to forecast a record, so that their times are compared start by start.  A fit is given the
-records with the held-out samples missing (NaN); forecasts from a start may see every sample up to it.
+records with the held-out samples missing (NaN); forecasts from a start may see every sample up to it.  Within a record
+only what comes *before* a fold may be learnt from: a fit that has seen both sides of a stretch finds its neighbours
+there, which a forecast beyond the record does not have (a drifting cell: 1.4 oscillations with both sides, 1.1 ahead).
+Of several records one at a time is held out as a whole.
 """
 
 from __future__ import annotations
@@ -26,9 +29,10 @@ class TrialSettings:
     """How trials are laid out, each number with its reason."""
 
     folds: int = 4  # two held-out stretches let settings be chosen by luck (a flag's forecast doubled with four)
-    starts: int = 8  # per fold: 32 in all give quartiles
+    starts: int = 10  # per fold: 40 in all give quartiles, and bands of 90 %
+    first: float = 0.5  # of a record that every fit has seen
     cap: float = 6.0  # oscillations of a trial at most: beyond, grades do not change
-    room: float = 0.5  # of a held-out stretch that one forecast may fill, so that starts differ
+    room: float = 0.5  # of what is held out that one forecast may fill, so that starts differ
     past: float = 2.0  # oscillations before a start: what a state needs at least
     shortest: float = 0.25  # oscillations of a forecast at least: less tells nothing
 
@@ -38,7 +42,7 @@ DEFAULT = TrialSettings()
 
 @dataclass(frozen=True)
 class Fold:
-    """One stretch ``start`` … ``stop`` of one record, held out, and the ``ends`` from which forecasts start."""
+    """Samples ``start`` … ``stop`` − 1 of one record, held out, and the ``ends`` from which forecasts start."""
 
     record: int
     start: int
@@ -88,22 +92,22 @@ def samples_per_oscillation(records: Sequence[Series]) -> float:
 
 
 def plan(records: Sequence[Series], settings: TrialSettings = DEFAULT) -> Trials | None:
-    """Trials on the records: each is cut into its share of the folds; None where nothing is long enough."""
+    """Trials on the records; None where nothing is long enough."""
     period = samples_per_oscillation(records)
     spread = float(np.nanstd(np.concatenate([r.values for r in records])))
     each = max(1, -(-settings.folds // len(records)))
-    lengths = [r.n // each for r in records]
-    steps = int(min(settings.cap * period, settings.room * min(lengths)))
+    whole = each == 1 and len(records) > 1
+    held = min(r.n for r in records) * (1.0 if whole else 1.0 - settings.first)
+    steps = int(min(settings.cap * period, settings.room * held))
     if steps < max(settings.shortest * period, 2) or not spread > 0:
         return None
-    folds = []
+    folds: list[Fold] = []
     for i, record in enumerate(records):
-        edges = np.linspace(0, record.n, each + 1).astype(int)
-        for start, stop in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-            first = max(start, min(round(settings.past * period), stop - 1 - steps))
-            ends = np.unique(np.linspace(first, stop - 1 - steps, settings.starts).astype(int))
-            sound = tuple(int(e) for e in ends if e > 0 and _followed(record.values, int(e), steps))
-            folds.append(Fold(i, start, stop, sound))
+        last = record.n - 1 - steps
+        first = min(round(settings.past * period), last) if whole else round(settings.first * record.n)
+        for ends in np.array_split(np.linspace(first, last, each * settings.starts).astype(int), each):
+            sound = tuple(int(e) for e in np.unique(ends) if e > 0 and _followed(record.values, int(e), steps))
+            folds.append(Fold(i, 0 if whole else int(ends[0]) + 1, record.n, sound))
     return Trials(tuple(folds), steps, period, spread) if any(f.ends for f in folds) else None
 
 

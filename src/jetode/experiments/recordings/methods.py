@@ -104,7 +104,7 @@ def _ours(case: Case) -> Runs:
         "trusted": bool(model.verdict.trusted),
         "reason": model.verdict.reason,
         "advice": model.verdict.advice,
-        "equation": model.equation(digits=4),
+        "equation": "" if model.dynamics.equation is None else model.equation(digits=4),
         "coefficients": len(model.coefficients()),
     }
     seconds = fitted - began, process_time() - fitted

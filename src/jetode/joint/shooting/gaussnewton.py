@@ -18,8 +18,8 @@ STEP_LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03)
 
 @dataclass(frozen=True)
 class Data:
-    """What is fitted, dimensionless: samples ``y``, their weights 1/σ² (0 = missing), nodes, integrator, and the size of
-    each coordinate's jumps relative to q (S of docs/mathematics.md (4.13); None: all alike)."""
+    """What is fitted, dimensionless: samples ``y``, their weights 1/σ² (0 = missing), nodes, integrator, and the size
+    of each coordinate's jumps relative to q (S of docs/mathematics.md (4.13); None: all alike)."""
 
     y: FloatArray
     weight: FloatArray

@@ -28,13 +28,20 @@ class Marginal:
     factor: float
 
 
+def learned_rows(terms: Terms) -> list[int]:
+    """Rows that say something of the system: all but u_i' = u_{i+1} and its like with a constant factor."""
+    rows = terms.rows.tolist()
+    said = {row for row, e in zip(rows, terms.exponents, strict=True) if rows.count(row) > 1 or sum(e) > 1}
+    return sorted(said | {terms.dimension - 1})
+
+
 def jump_scales(terms: Terms, node: float) -> FloatArray:
-    """S: each coordinate's jump over ``node`` (tc) relative to those of learned rows (with free coefficients).
+    """S: each coordinate's jump over ``node`` (tc) relative to those of learned rows.
 
     What drives a learned row as white noise reaches the coordinate k rows above it as the k-fold integral of a Wiener
     process, with standard deviation node^k / (k! √(2k + 1)): u0' = u1 itself is never in doubt.
     """
-    learned = sorted(set(terms.rows[terms.free].tolist())) or [terms.dimension - 1]
+    learned = learned_rows(terms)
     out = np.ones(terms.dimension)
     for i in range(terms.dimension):
         k = min((row - i for row in learned if row >= i), default=0)
