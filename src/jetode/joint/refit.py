@@ -23,11 +23,10 @@ from jetode.support.errors import InputError
 
 @dataclass(frozen=True)
 class Refit:
-    """The equation with its new coefficients, its paths, and those of the old coefficients through the same records."""
+    """The equation with its new coefficients and its paths."""
 
     identified: Identified
     paths: tuple[StateFit, ...]
-    before: tuple[StateFit, ...]
 
 
 def refit(model: Identified, records: Sequence[Series]) -> Refit | None:
@@ -41,7 +40,6 @@ def refit(model: Identified, records: Sequence[Series]) -> Refit | None:
     data, path = estimate_path(model, prepared)
     if not np.isfinite(path.cost):
         return None
-    before = tuple(describe(model, prepared, data, path, lengths))
     count = len(model.terms.exponents)
     released = replace(model.terms, mean=np.zeros(count), precision=np.full(count, 1e-3 * PRIOR.ridge))
     last = final_q(model.sigma)
@@ -51,4 +49,4 @@ def refit(model: Identified, records: Sequence[Series]) -> Refit | None:
         return None
     sigma = max(refine_sigma(data, fit, model.sigma), SMALLEST_SIGMA)
     found = replace(model, terms=fit.terms, sigma=sigma, covariance=covariance * (sigma / model.sigma) ** 2)
-    return Refit(found, tuple(describe(found, prepared, data, fit, lengths)), before)
+    return Refit(found, tuple(describe(found, prepared, data, fit, lengths)))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jetode.joint.refit import Refit, refit
+from jetode.joint.refit import refit
 from jetode.reconstruction.dynamics.regular import RegularDynamics
 from jetode.reconstruction.record_info import RecordInfo
 from jetode.reconstruction.verdict import Verdict
@@ -60,7 +60,8 @@ def update(model: Model, record: Any) -> Model:
     if found is None:
         reason = f"No path of the equation can be carried through the record with its {new} new samples."
         return replace(model, record=info, verdict=Verdict("none", reason, AGAIN))
-    holds, said = judged(dynamics, found, new)
+    moved = RegularDynamics.of(found.identified, records, found.paths)
+    holds, said = judged(dynamics, moved, new)
     verdict = replace(model.verdict, reason=said) if holds else Verdict("none", said, AGAIN, model.verdict.holds)
     diagnostics = {**model.diagnostics, "update": {"new_samples": new, "holds": holds}}
     return replace(
@@ -68,18 +69,18 @@ def update(model: Model, record: Any) -> Model:
         noise_sigma=found.identified.sigma * found.identified.amplitude,
         record=info,
         verdict=verdict,
-        dynamics=RegularDynamics.of(found.identified, records, found.paths),
+        dynamics=moved,
         diagnostics=diagnostics,
     )
 
 
-def judged(dynamics: RegularDynamics, found: Refit, new: int) -> tuple[bool, str]:
-    """Whether the equation still holds, and a sentence."""
-    left = found.paths[-1].residuals[-new:]
+def judged(before: RegularDynamics, after: RegularDynamics, new: int) -> tuple[bool, str]:
+    """Whether the equation still holds, and a sentence; residuals are in units of the noise before."""
+    left = after.paths[-1].residuals[-new:]
     left = left[~np.isnan(left)]
     size = float(np.mean(left**2)) if left.size >= SETTINGS.fewest else 1.0
     limit = 1.0 + max(SETTINGS.excess, SETTINGS.chance * np.sqrt(2.0 / max(left.size, 1)))
-    moved, most = _shift(dynamics, found)
+    moved, most = _shift(before, after)
     if size > limit:
         return False, (
             f"The equation no longer holds: its residuals over the {new} new samples are {np.sqrt(size):.2f} times the "
@@ -96,16 +97,16 @@ def judged(dynamics: RegularDynamics, found: Refit, new: int) -> tuple[bool, str
     )
 
 
-def _shift(dynamics: RegularDynamics, found: Refit) -> tuple[float, float]:
-    """χ² of the coefficients' change, and the most that chance allows."""
-    old, new = dynamics.identified, found.identified
-    if old.covariance.shape != new.covariance.shape or not old.covariance.size:
-        return 0.0, np.inf
-    change = (new.terms.coefficients - old.terms.coefficients)[new.terms.free]
-    scale = np.sqrt(np.diag(old.covariance))
-    correlation = old.covariance / np.outer(scale, scale)
-    distance = float((change / scale) @ np.linalg.lstsq(correlation, change / scale)[0])
-    return distance, change.size + SETTINGS.moved * float(np.sqrt(2.0 * change.size))
+def _shift(old: RegularDynamics, new: RegularDynamics) -> tuple[float, float]:
+    """χ² of the change of the canonical coefficients, and the most that chance allows."""
+    before = {(c.part, c.powers): c for c in old.coefficients()}
+    after = {(c.part, c.powers): c.value for c in new.coefficients()}
+    free = [i for i, c in enumerate(before.values()) if c.standard_error > 0.0]
+    change = np.array([after.get(key, 0.0) - c.value for key, c in before.items()])[free]
+    covariance = old.covariance[np.ix_(free, free)]
+    scale = np.sqrt(np.diag(covariance))
+    distance = float((change / scale) @ np.linalg.lstsq(covariance / np.outer(scale, scale), change / scale)[0])
+    return distance, len(free) + SETTINGS.moved * float(np.sqrt(2.0 * len(free)))
 
 
 def _joined(old: Sequence[Series], given: Sequence[Series]) -> tuple[Series, ...]:
