@@ -28,6 +28,7 @@ STYLE: Any = {"font.size": 8} | {
     "pdf.fonttype": 42,
 }
 FEWEST = 20  # residuals that can be shown
+PAST = 2.0  # lengths of the forecast that are shown of the record before it
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def paper_figures(model: Model, horizon: float | None = None) -> dict[str, Paper
         test = whiteness(left)
         found["residuals"] = PaperFigure(
             lambda figure: _residuals(figure, model),
-            0.55,
+            0.8,
             "What the equation leaves of the record, in units of the noise "
             f"({f'{model.noise_sigma:.3g} {record.unit}'.rstrip()}), "
             "and its autocorrelation with the 95 % limit. "
@@ -104,7 +105,9 @@ def write_figures(model: Model, out: Path, format: str = "pdf", horizon: float |
 
 def _forecast(figure: Any, model: Model, horizon: float) -> None:
     axes = model.plot(horizon, figure.add_subplot())
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=5, handlelength=1.0, columnspacing=0.8)
+    axes.set_xlim(max(model.record.t0, model.record.end - PAST * horizon), model.record.end + horizon)
+    axes.get_legend().remove()
+    figure.legend(loc="outside upper center", ncols=5, fontsize=6, handlelength=1.0, columnspacing=0.8)
 
 
 def _attractor(figure: Any, model: Model) -> None:
