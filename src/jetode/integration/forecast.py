@@ -29,6 +29,7 @@ ATOL = 1e-10  # × std of each coordinate
 MAX_STEP = 5.0  # × dt
 BOUND = 1e3  # × std of each coordinate, beyond the start state: farther out a forecast has DIVERGED
 BACKENDS = ("dop853", "heyoka")
+MOST_STEPS = 10_000_000  # of a forecast: half a gigabyte of states
 BANDS = ("lower", "upper", "inner_lower", "inner_upper")
 ENDED = {  # why a forecast is shorter than its horizon, in words
     Stop.POLE: "the equation divides by zero there",
@@ -36,7 +37,6 @@ ENDED = {  # why a forecast is shorter than its horizon, in words
     Stop.STEP_TOO_SMALL: "the equation cannot be integrated any further",
     Stop.STEP_LIMIT: "it takes too many steps to go on",
 }
-MOST_STEPS = 10_000_000  # of a forecast: half a gigabyte of states
 
 
 @dataclass(frozen=True, eq=False, repr=False)

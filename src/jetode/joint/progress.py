@@ -9,8 +9,6 @@ from collections.abc import Callable
 class WithModel(str):
     """The name of a stage from which on the fit can end with a model."""
 
-    __slots__ = ()
-
 
 class Budget:
     """A time limit and a way to stop early: the fit then ends with the best model so far, where it ``has_model``."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 FORMAT = "jetode-model"
 VERSION = 3
 READABLE = (2, 3)
-MOST_BYTES = 256 << 20  # of a file: a black box that keeps ten million samples
+MOST_BYTES = 32 << 20  # of a file: a hundred times the largest model that was ever written
 SUMMARISED = ("kind", "closure", "regular", "poles")  # of the dynamics, in a summary
 
 # a kind of dynamics by its name: what reads its part of a file
@@ -64,16 +64,14 @@ def summary(model: Model) -> dict[str, Any]:
 
 def to_json(model: Model) -> dict[str, Any]:
     """Everything but the records."""
-    return plain(
-        {
-            "format": FORMAT,
-            "version": VERSION,
-            **summary(model),
-            **model.dynamics.to_json(),
-            "forecaster": None if model.forecaster is None else model.forecaster.to_json(),
-            "bands": None if model.bands is None else model.bands.to_json(),
-        }
-    )
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        **summary(model),
+        **model.dynamics.to_json(),
+        "forecaster": None if model.forecaster is None else model.forecaster.to_json(),
+        "bands": None if model.bands is None else model.bands.to_json(),
+    }
 
 
 def from_json(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -149,4 +147,4 @@ def read(path: str | Path) -> dict[str, Any]:
 
 def text(model: Model) -> str:
     """The file as it is written."""
-    return json.dumps(to_json(model), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    return json.dumps(plain(to_json(model)), ensure_ascii=False, allow_nan=False, indent=1) + "\n"

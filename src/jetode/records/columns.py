@@ -104,7 +104,7 @@ def choose(table: Table, reading: Reading) -> Choice:
     group = table.columns[value].group if value is not None else None
     clock = asked if asked is not None else _named_clock(table, value, group)
     first = _first_column(table, value) if clock is None else None
-    rest = [i for i in _measured(table, group) if i not in (clock, first)]
+    rest = [i for i in measured(table, group) if i not in (clock, first)]
     if value is None:
         value = _only(table, rest)
     if value == clock:
@@ -126,7 +126,7 @@ def _only(table: Table, rest: list[int]) -> int:
     )
 
 
-def _measured(table: Table, group: str | None) -> list[int]:
+def measured(table: Table, group: str | None = None) -> list[int]:
     """Columns that may be the record: those of numbers, where there are any."""
     own = [i for i, column in enumerate(table.columns) if group is None or column.group == group]
     numbers = [i for i in own if table.columns[i].kind == "number" and not _is_clock(table, i)]

@@ -18,16 +18,35 @@ from jetode.signal.delay import embedding_delay, false_nearest_neighbours
 from jetode.signal.jets_against_delays import Sufficiency, sufficiency
 from jetode.signal.noise import is_clean, noise_floor, noise_scale
 from jetode.signal.oscillations import mean_drift, oscillation
+from jetode.signal.screen import Screen, screen
 from jetode.signal.spline import smooth
 from jetode.signal.suitability import SUITABILITY
 from jetode.signal.surrogate_test import surrogate_test
 from jetode.support import markup
 
 MINIMUM_SAMPLES = 200
-MOST_SAMPLES = 50_000  # of a longer record, the first ones give delay, dimension and surrogates
 SURROGATE_DIMENSION = 3
 SIGNIFICANCE = 0.05
 ROUNDING = 1e-9  # slopes below this share of std/duration are rounding
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much of a long record is looked at: the first ``samples`` give delay and dimension, the first ``tested`` of
+    them, thinned until a delay has ``per_delay``, are ranked among ``surrogates``, and ``jets`` are tried against
+    delays or not."""
+
+    samples: int = 50_000
+    tested: int = 50_000
+    per_delay: int | None = None  # None: not thinned
+    surrogates: int = 39
+    jets: bool = True
+
+
+FULL = Effort()
+# for a person who waits: 20,000 samples place the first minimum and the false neighbours as 50,000 do, 19 surrogates
+# are the fewest that can reject at 5 %, and half of 4,000 samples are a library dense enough to predict from
+QUICK = Effort(samples=20_000, tested=4_000, per_delay=8, surrogates=19, jets=False)
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,7 +72,8 @@ class Diagnosis:
     drift_z: float  # the same in units of its standard error
     drift_std: float  # ratio of the halves' stds minus 1
     surrogate_p: float
-    sufficiency: Sufficiency | None  # None: too short to tell
+    sufficiency: Sufficiency | None  # None: too short to tell, or not asked for
+    screened: Screen | None  # whether the recent past tells the future; None: too short to tell
 
     @property
     def deterministic(self) -> bool:
@@ -88,10 +108,28 @@ class Diagnosis:
             found.append("Jets do not show all that determines the future; another channel may.")
         return tuple(found)
 
+    @property
+    def suitability(self) -> tuple[str, str]:
+        """One of suitable, doubtful and unsuitable, and why in a sentence."""
+        if self.screened is not None and self.screened.hopeless:
+            return "unsuitable", self.screened.sentence()
+        if self.advice:
+            return "doubtful", self.advice[0]
+        seen = "Nothing stands against it." if self.screened is None else self.screened.sentence()
+        return "suitable", seen
+
     def to_json(self) -> dict[str, Any]:
         """Plain data with the derived judgements."""
-        shown = None if self.sufficiency is None else self.sufficiency.to_json()
-        return {**asdict(self), "sufficiency": shown, "deterministic": self.deterministic, "advice": list(self.advice)}
+        word, why = self.suitability
+        return {
+            **asdict(self),
+            "sufficiency": None if self.sufficiency is None else self.sufficiency.to_json(),
+            "screened": None if self.screened is None else self.screened.to_json(),
+            "deterministic": self.deterministic,
+            "advice": list(self.advice),
+            "suitability": word,
+            "because": why,
+        }
 
     def rows(self) -> list[tuple[str, str]]:
         """The diagnosis as pairs of a name and a text."""
@@ -118,7 +156,9 @@ class Diagnosis:
         ]
         if self.sufficiency is not None:
             rows.append(("jets", self.sufficiency.sentence()))
-        return [*rows, *(("note", sentence) for sentence in self.advice)]
+        word, why = self.suitability
+        notes = [("note", sentence) for sentence in self.advice if sentence != why]
+        return [*rows, *notes, ("verdict", f"{word}, because: {why}")]
 
     def text(self) -> str:
         """The diagnosis as lines for a terminal."""
@@ -132,8 +172,9 @@ class Diagnosis:
         return markup.card("Diagnosis", self.rows())
 
 
-def diagnose(record: Any, seed: int = 0, dt: float | None = None) -> Diagnosis:
-    """Examine a record (anything that :func:`.as_series` takes); ``seed`` draws the surrogates."""
+def diagnose(record: Any, seed: int = 0, dt: float | None = None, effort: Effort = FULL) -> Diagnosis:
+    """Examine a record (anything that :func:`.as_series` takes); ``seed`` draws the surrogates, ``effort`` says how
+    much of a long record is looked at (:data:`QUICK` takes about a second for 100,000 samples)."""
     record = as_series(record, dt)
     stretch = record.longest_stretch()
     require_samples(stretch, MINIMUM_SAMPLES, "a diagnosis (of its longest stretch without gaps)")
@@ -144,16 +185,19 @@ def diagnose(record: Any, seed: int = 0, dt: float | None = None) -> Diagnosis:
     # a record without any slope of its own is taken as one oscillation
     tc = float(signal / rate) / record.dt if rate > ROUNDING * signal / record.duration else record.n / (2 * math.pi)
     period = oscillation(jets[:, 0])
-    smoothed = jets[:MOST_SAMPLES, 0]
+    smoothed = jets[: effort.samples, 0]
     delay = embedding_delay(smoothed)
     lag = delay or max(1, round(0.5 * math.pi * tc))
     neighbours = false_nearest_neighbours(smoothed, lag, _deepest(smoothed.size, lag))
     dimension = neighbours.dimension
+    thin = 1 if effort.per_delay is None else max(1, lag // effort.per_delay)
+    tested = values[::thin][: effort.tested]
     test = surrogate_test(
-        values[:MOST_SAMPLES],
-        min(lag, _longest_lag(min(values.size, MOST_SAMPLES))),
+        tested,
+        min(max(1, lag // thin), _longest_lag(tested.size)),
         dimension=SURROGATE_DIMENSION,
         rng=np.random.default_rng(seed),
+        n_surrogates=effort.surrogates,
     )
     floor = noise_floor(values)
     present = record.values[~np.isnan(record.values)]
@@ -179,7 +223,8 @@ def diagnose(record: Any, seed: int = 0, dt: float | None = None) -> Diagnosis:
         drift_z=drift / error if error > 0 else 0.0,
         drift_std=float(second.std() / first.std()) - 1.0 if np.ptp(first) > 0 else math.inf,
         surrogate_p=test.p_value,
-        sufficiency=sufficiency(values),
+        sufficiency=sufficiency(values) if effort.jets else None,
+        screened=screen([record]),
     )
 
 

@@ -2,9 +2,8 @@
 
 The keywords of JSON Schema that jetode's own schemas use (a test compares with the library jsonschema), and two more
 for arrays that belong together: ``"dimension": "n"`` gives a number a name, ``"shape": ["n", "f"]`` says how long an
-array and the arrays in it are; a name stands for one number throughout the data, or inside an object whose schema says
-``"scope": true``.  Numbers have to be finite and below ``LARGEST``, texts must be Unicode, whether the schema mentions
-them or not.
+array and the arrays in it are; a name stands for one number throughout the data.  Numbers have to be finite and below
+``LARGEST``, texts must be Unicode, whether the schema mentions them or not.
 """
 
 from __future__ import annotations
@@ -69,13 +68,6 @@ class _Checker:
         self.dimensions: dict[str, int] = {}
 
     def check(self, value: Any, schema: Mapping[str, Any], place: str) -> None:
-        if schema.get("scope"):
-            outside, self.dimensions = self.dimensions, {}
-            try:
-                self.check(value, {keyword: rule for keyword, rule in schema.items() if keyword != "scope"}, place)
-            finally:
-                self.dimensions = outside
-            return
         if "$ref" in schema:
             self.check(value, self._referred(schema["$ref"]), place)
         for keyword, rule in schema.items():
@@ -118,9 +110,9 @@ class _Checker:
     # -- keywords ------------------------------------------------------------------------------------------
 
     def type(self, value: Any, rule: str | list[str], place: str) -> None:
-        rules = [rule] if isinstance(rule, str) else rule
-        if not any(_is(value, name) for name in rules):
-            raise Mismatch(f"{_named(place)} must be of the type {' or '.join(rules)}")
+        names = [rule] if isinstance(rule, str) else rule
+        if not any(_is(value, name) for name in names):
+            raise Mismatch(f"{_named(place)} must be of the type {' or '.join(names)}")
 
     def required(self, value: Any, rule: list[str], place: str) -> None:
         for name in rule if isinstance(value, dict) else ():
@@ -162,6 +154,13 @@ class _Checker:
             raise Mismatch(f"{_named(place)} must be of the size {known}, and is {size}")
 
 
+def _is(value: Any, name: str) -> bool:
+    """Whether a value is of a type; truth values are no numbers, and 2.0 is an integer."""
+    if isinstance(value, bool):
+        return name == "boolean"
+    return isinstance(value, TYPES[name]) or (name == "integer" and isinstance(value, float) and value.is_integer())
+
+
 def _compared(right: Callable[[Any, Any], bool], words: str) -> Callable[[_Checker, Any, Any, str], None]:
     """A keyword that compares: of numbers with ``right``, of other values not at all."""
 
@@ -182,13 +181,6 @@ def _counted(
             raise Mismatch(f"{_named(place)} must hold {words} {rule} items")
 
     return rule_of
-
-
-def _is(value: Any, name: str) -> bool:
-    """Whether a value is of a type; whole numbers are integers however they are written."""
-    if isinstance(value, bool):
-        return name == "boolean"
-    return isinstance(value, TYPES[name]) or (name == "integer" and isinstance(value, float) and value.is_integer())
 
 
 def _same(value: Any, wanted: Any) -> bool:

@@ -43,6 +43,12 @@ def format_of(path: Path) -> Format:
     return (marked or named or [f for f in FORMATS if f.name == "text"])[0]
 
 
+def endings() -> list[str]:
+    """The endings of all formats that are read."""
+    _discover()
+    return sorted({ending for format_ in FORMATS for ending in format_.endings})
+
+
 @cache
 def _discover() -> None:
     """Import every file of this folder once; the libraries themselves are imported when a file needs them."""

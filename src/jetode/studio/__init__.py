@@ -1,0 +1,1 @@
+"""The local page: drop a recording, watch the fit, get the report."""
