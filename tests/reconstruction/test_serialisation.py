@@ -89,8 +89,8 @@ def test_bad_grades_and_kinds_are_refused():
 
 
 def test_another_equation_may_forecast_for_a_refused_one():
-    """Of another order, so that its arrays have sizes of their own."""
-    refused, other = (jetode.load(SAVED / f"{name}.json") for name in ("paper_refused", "joint_lorenz"))
+    """With fewer free coefficients: its arrays have sizes of their own."""
+    refused, other = (jetode.load(SAVED / f"{name}.json") for name in ("refused_rossler_z", "joint_lorenz"))
     data = json.loads(json.dumps(replace(refused, forecaster=other.dynamics).to_json(), allow_nan=False))
     jsonschema.validate(data, SCHEMA)
     again = jetode.Model.from_json(data)
