@@ -28,12 +28,10 @@ from jetode.support.files import make_directory, write_text
 
 if TYPE_CHECKING:
     from jetode.joint.progress import Budget
-    from jetode.reconstruction.model import Model
     from jetode.records.series import Series
     from jetode.records.table import Reading
 
 WRITTEN = ("model.json", "forecast.csv", "report.html")
-OSCILLATIONS = 20
 
 
 @click.command()
@@ -94,6 +92,7 @@ def run(
     from jetode.reconstruction.reconstruct import method_of
     from jetode.reconstruction.reconstruct import reconstruct as fit
     from jetode.reconstruction.settings import INTEGRATION
+    from jetode.reporting.forecast_reach import default_horizon
 
     if horizon is not None:  # before the fit, which it would be a pity to lose
         horizon_samples(positive("horizon", horizon), records[-1].dt, INTEGRATION.most_band_steps)
@@ -124,11 +123,6 @@ def run(
     elif not quiet:
         click.echo(summary(model, forecast, [] if out is None else [out / name for name in WRITTEN]))
     return EXIT_CODES[model.verdict.grade]
-
-
-def default_horizon(model: Model) -> float:
-    """A tenth of the record, but no more oscillations than any forecast is likely to hold."""
-    return min(0.1 * model.record.dt * model.record.n, OSCILLATIONS * model.oscillation)
 
 
 @contextmanager
