@@ -13,7 +13,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from jetode.reconstruction.dynamics.base import Dynamics
+import numpy as np
+
+from jetode.reconstruction.dynamics.base import Ahead, Dynamics
 from jetode.reconstruction.dynamics.black_box import BlackBoxDynamics
 from jetode.reconstruction.dynamics.memory import MemoryDynamics
 from jetode.reconstruction.dynamics.rational import RationalDynamics
@@ -127,7 +129,13 @@ def _record(data: Mapping[str, Any]) -> RecordInfo:
 
 
 def _dynamics(data: Mapping[str, Any]) -> Dynamics:
-    return KINDS[data.get("kind") or ("rational" if data["identified"] is None else "regular")](data)
+    dynamics = KINDS[data.get("kind") or ("rational" if data["identified"] is None else "regular")](data)
+    if isinstance(dynamics, MemoryDynamics | BlackBoxDynamics):  # settings that belong together: one step tells
+        dt = dynamics.samples.dt
+        dynamics.forecast(Ahead(dt, dt, samples=0))
+        if not np.isfinite(dynamics.end_state).all():
+            raise ValueError("its last state is not finite")
+    return dynamics
 
 
 def read(path: str | Path) -> dict[str, Any]:
