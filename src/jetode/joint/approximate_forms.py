@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from jetode.equations.polynomials import Exponents, total_degree_exponents
-from jetode.equations.rows import is_factor_part
+from jetode.equations.rows import is_factor_part, row_of_part
 from jetode.joint.candidates import states_for
 from jetode.joint.fit import JointFit, Request
 from jetode.joint.forms.affine_pole import affine_pole, u0_poles
@@ -174,7 +174,7 @@ def _begun(
     if start is not None:
         terms = held(start.fit.terms)
         parts: dict[str, list[Exponents]] = {}
-        for part, e in sorted(named(terms), key=lambda t: is_factor_part(t[0])):
+        for part, e in sorted(named(terms), key=lambda t: (row_of_part(t[0], order), is_factor_part(t[0]))):
             parts.setdefault(part, []).append(e)
         form = Form(order, tuple((part, tuple(monomials)) for part, monomials in parts.items()))
         yield Begun("the joint fit's", form, terms, path_states(start.fit, start.data)[:samples])

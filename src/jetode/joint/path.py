@@ -199,10 +199,10 @@ def identified_from(equation: Equation, prepared: Prepared, sigma: float) -> Ide
 
 
 def estimate_path(
-    model: Identified, prepared: Prepared, interrupt: Callable[[], bool] | None = None
+    model: Identified, prepared: Prepared, interrupt: Callable[[], bool] | None = None, ceiling: float = np.inf
 ) -> tuple[Data, Fit]:
     """Fit the node states of a prepared record (scaled by the model's units), coefficients fixed; with jumps of their
-    own size where the equation has model error."""
+    own size where the equation has model error.  A path that costs more than ``ceiling`` per sample is given up."""
     if model.jump > 0.0:
         return weak_path(
             prepared, model.terms, lambda data: states_for(prepared, model.scaled, data), model.sigma, model.jump
@@ -212,11 +212,14 @@ def estimate_path(
     start = states_for(prepared, model.scaled, coarse)
     schedule = path_schedule(model.sigma)
     rough = Schedule(tuple(q for q in schedule.levels if q > 1e-3), schedule.iterations)
-    fit = anneal(coarse, frozen, start, rough, interrupt, rescale=False)
+    most = ceiling * coarse.n_samples
+    fit = anneal(coarse, frozen, start, rough, interrupt, rescale=False, ceiling=most)
     data = prepared.data(model.sigma, step=STEP)
+    if not fit.cost <= most:
+        return data, replace(fit, states=np.full((data.layout.first.size, fit.terms.dimension), np.nan))
     nodes = _nodes_of(fit, coarse, data)
     rest = Schedule(tuple(q for q in schedule.levels if q <= 1e-3), 10)
-    return data, anneal(data, fit.terms, nodes, rest, interrupt, rescale=False)
+    return data, anneal(data, fit.terms, nodes, rest, interrupt, rescale=False, ceiling=most)
 
 
 def _nodes_of(fit: Fit, coarse: Data, fine: Data) -> FloatArray:

@@ -88,7 +88,7 @@ def solved(
 ) -> Candidate | None:
     """The regression up to a degree with a ridge, and without each fold; None where it cannot be solved."""
     terms = gram.terms(degree)
-    exponents = gram.library.exponents[:terms]
+    exponents = gram.exponents[:terms]
 
     def closure(fold: int | None) -> MemoryClosure:
         return replace(memory.template, exponents=exponents, coefficients=gram.solve(terms, ridge, fold))

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from jetode.equations.equation import Equation, Readout
-from jetode.equations.polynomials import Exponents, Library, Polynomial, from_json, graded_order, scale, to_json
+from jetode.equations.polynomials import Exponents, Polynomial, from_json, graded_order, scale, to_json
 from jetode.memory.clock import Clock, bridged
 from jetode.memory.legendre import MemoryFilter, memory_matrices
-from jetode.memory.rollout import Program, rollouts
+from jetode.memory.rollout import Program, monomial_table, rollouts
 from jetode.support.arrays import FloatArray, IntArray
 
 STABLE = 1.2  # |eigenvalue| × step of the memory: Runge–Kutta's error is then below 1 % of a fading mode
@@ -65,13 +65,13 @@ class MemoryClosure:
             return Clock(division=max(1, round(dt / self.step)))
         return Clock(averaging=max(1, round(self.step / dt)))
 
-    @cached_property
+    @property
     def program(self) -> Program:
         """The monomials as a table and a coefficient for each of its entries."""
-        library = Library(self.exponents, self.q + 1)
-        coefficients = np.zeros(library.parent.size)
-        coefficients[library.slots] = self.coefficients
-        return library.parent, library.variable, coefficients
+        parent, variable, slots = monomial_table(self.exponents, self.q + 1)
+        coefficients = np.zeros(parent.size)
+        coefficients[slots] = self.coefficients
+        return parent, variable, coefficients
 
     @cached_property
     def memory_rows(self) -> FloatArray:

@@ -5,12 +5,14 @@ Rows are integrals over a step: (x_{k+1} − x_k)/h is the mean of P over the st
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil, comb
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from jetode.equations.polynomials import Library, evaluate_table
+from jetode.equations.polynomials import Exponents, Library, evaluate_table
 from jetode.support.arrays import BoolArray, FloatArray
 
 QUADRATURE = np.array([11.0, -93.0, 802.0, 802.0, -93.0, 11.0]) / 1440.0  # ∫ over the middle step of six points
@@ -25,7 +27,7 @@ class Gram:
     ``exponents`` are in graded order: a degree is a prefix of them.
     """
 
-    library: Library
+    exponents: tuple[Exponents, ...]
     scale: FloatArray
     matrices: FloatArray
     vectors: FloatArray
@@ -33,7 +35,7 @@ class Gram:
 
     def terms(self, degree: int) -> int:
         """Monomials up to a degree."""
-        return sum(1 for e in self.library.exponents if sum(e) <= degree)
+        return comb(len(self.exponents[0]) + degree, degree)
 
     def solve(self, terms: int, ridge: float, fold: int | None = None) -> FloatArray:
         """Coefficients of the first ``terms`` monomials by (7.5), without the rows of a fold; NaN where none exist."""
@@ -54,17 +56,17 @@ class Gram:
 class Sums:
     """Rows added up, all of them and those of each fold."""
 
-    def __init__(self, library: Library, folds: int) -> None:
-        m = len(library)
-        self.library = library
+    def __init__(self, exponents: tuple[Exponents, ...], folds: int) -> None:
+        m = len(exponents)
+        self.exponents = exponents
         self.matrices = np.zeros((folds + 1, m, m))
         self.vectors = np.zeros((folds + 1, m))
         self.counts = np.zeros(folds + 1)
 
     def add(self, rows: FloatArray, targets: FloatArray, held: BoolArray) -> None:
         """Rows (n, m), their targets and (folds, n) which of them a fold holds."""
-        every = np.ones((1, rows.shape[0]), dtype=np.bool_)
-        for i, mask in enumerate(np.concatenate([every, held])):
+        everything = np.ones((1, rows.shape[0]), dtype=np.bool_)
+        for i, mask in enumerate(np.concatenate([everything, held])):
             if mask.any():
                 chosen, wanted = (rows, targets) if mask.all() else (rows[mask], targets[mask])
                 self.matrices[i] += chosen.T @ chosen
@@ -74,7 +76,7 @@ class Sums:
     def gram(self) -> Gram:
         """With every monomial scaled."""
         scale = np.sqrt(np.maximum(np.diag(self.matrices[0]) / max(self.counts[0], 1.0), 1e-300))
-        return Gram(self.library, scale, self.matrices / (scale[:, None] * scale), self.vectors / scale, self.counts)
+        return Gram(self.exponents, scale, self.matrices / (scale[:, None] * scale), self.vectors / scale, self.counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,11 +97,16 @@ class Stretch:
         return first, shown[:, first + length] > shown[:, first]
 
 
-def one_step(stretches: list[Stretch], library: Library, step: float) -> Gram:
-    """The sums of all rows of one step."""
-    sums = Sums(library, stretches[0].held.shape[0])
+def every(stretches: Sequence[Stretch], most: int, grain: int) -> int:
+    """The smallest stride, a multiple of ``grain``, that makes at most ``most`` rows of all stretches."""
+    return grain * max(1, ceil(sum(int(s.usable.sum()) for s in stretches) / (grain * most)))
+
+
+def one_step(stretches: Sequence[Stretch], library: Library, step: float, stride: int) -> Gram:
+    """The sums of the rows of one step, from every ``stride``-th point."""
+    sums = Sums(library.exponents, stretches[0].held.shape[0])
     for stretch in stretches:
-        first, held = stretch.rows(QUADRATURE.size)
+        first, held = stretch.rows(QUADRATURE.size, stride)
         slopes = np.diff(stretch.states[:, 0]) / step
         for begin in range(0, first.size, CHUNK):
             chosen = first[begin : begin + CHUNK]

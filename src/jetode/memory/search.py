@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from jetode.memory.candidates import Candidate, Memory, build, library_of, solved
 from jetode.memory.gauss_newton import linearised
 from jetode.memory.ground import Ground
-from jetode.memory.regression import Gram, one_step
+from jetode.memory.regression import Gram, every, one_step
 from jetode.memory.settings import MemorySettings
 from jetode.support.arrays import FloatArray
 
@@ -40,7 +40,8 @@ def search(
         memory = build(ground, q, theta, settings)
         if memory is None:
             continue
-        gram = one_step(memory.stretches, library_of(memory), ground.step)
+        stride = every(memory.stretches, settings.rows, 1)
+        gram = one_step(memory.stretches, library_of(memory), ground.step, stride)
         for degree in range(1, memory.degree + 1):
             chains += _chain(memory, gram, degree, truth, settings)
     found += [c for chain in chains for c in chain.latest]
@@ -55,7 +56,8 @@ def search(
                 return found
             if chain.score >= least:
                 points = max(2, round(length / ground.step))
-                gram = linearised(chain.memory.stretches, chain.latest[0].closure, ground.step, points)
+                stride = max(points // 2, every(chain.memory.stretches, settings.rollouts, ground.clock.division))
+                gram = linearised(chain.memory.stretches, chain.latest[0].closure, ground.step, points, stride)
                 passed += _chain(chain.memory, gram, chain.degree, truth, settings)
         chains = passed
         found += [c for chain in chains for c in chain.latest]

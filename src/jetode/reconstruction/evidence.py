@@ -329,7 +329,7 @@ def _long_run(regular: RegularClosure, states: FloatArray, tc: float, spacing: f
         return found
     exponents, errors = tuple(lyapunov.exponents.tolist()), tuple(lyapunov.standard_errors.tolist())
     measured = (found.bounded, found.distance, found.spread_ratio, found.spectrum_distance)
-    settles = exponents[0] < -EXAMINATION.settled_errors * errors[0] and _fades(run.values)
+    settles = exponents[0] < 0.0 and _fades(run.values)
     return _LongRun(*measured, exponents, errors, lyapunov.dimension, settles)
 
 

@@ -28,6 +28,7 @@ from jetode.support.errors import InputError
 
 def paper(
     record: Series,
+    *,
     order: int = 3,
     denominator_degree: int | None = None,
     numerator_degree: int | None = None,

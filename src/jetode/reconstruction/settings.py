@@ -17,6 +17,7 @@ class Integration:
     rtol: float = 1e-8  # the paper's
     tight_rtol: float = 1e-12  # where the samples are nearly exact, so that the run does not limit the forecast
     nearly_exact: float = CLEAN_SIGMA  # of std: noise below which they are, as for the fit's own integrator
+    most_band_steps: int = 50_000  # of a forecast with bands: 80 MB of members, some ten seconds
     rollout_rtol: float = 1e-7  # of long runs, which are looked at as a whole
     rollout: float = 400.0  # tc: a long run visits an attractor such as Lorenz's on both sides many times
     rollout_density: float = 20.0  # points per tc: about 120 per period of a sine
@@ -42,8 +43,7 @@ class Examination:
     holds: float = 0.4  # std: error within which a forecast holds
     reach: float = 2.0  # times the record's range on either side of its middle: beyond, a long run has left it
     shortest_run: int = 50  # points of a run whose distribution can be compared
-    settled_errors: float = 3.0  # standard errors by which the largest exponent must be below 0 for a run to settle,
-    settled_spread: float = 0.8  # and the second half of a long run must move less than this times the first
+    settled_spread: float = 0.8  # a long run whose second half moves less than this times the first settles at rest
     segment: float = 40.0  # of a periodogram: six periods of a sine
     band: float = 1.0  # 1/tc: frequencies compared, up to six times that of a sine
     paper_rollout: float = 50.0  # oscillations of a long run in the paper's verdict
