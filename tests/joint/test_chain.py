@@ -168,7 +168,7 @@ def test_bad_chains_are_refused():
 def test_text_latex_and_mathml():
     shown = replace(ROSSLER_Z, c={(1,): 1.0, (0,): -2.0})
     assert shown.text() == "u0' = 0.2 + (-2 + u0) v\nv' = w\nw' = -5.9 + 0.2 u0 - v + 0.2 w - u0 v"
-    assert shown.latex().startswith(r"\begin{aligned}\dot u_{0} &= 0.2 + \left(-2 + u_{0}\right) v \\ \dot v &= w \\ ")
+    assert shown.latex().startswith(r"\begin{aligned}\dot u_{0} &= 0.2 + \left(-2 + u_{0}\right)\,v \\ \dot v &= w \\ ")
     assert [e.count("<mi>v</mi>") for e in mathml.equations(shown)] == [1, 1, 2]
     x = sympy.symbols("u0 v w")
     assert {k: to_sympy(p, [s.name for s in x][: len(next(iter(p)))]) for k, p in parts(shown).items() if p} == {
@@ -274,10 +274,10 @@ def test_a_chain_is_saved_exported_and_run_like_any_model(clean, tmp_path):
     np.testing.assert_allclose(past.values, record_of_z(0.0).values[3000:3251], rtol=1e-5)
     module: dict = {}
     exec(export(clean, "python"), module)
-    assert module["NAMES"] == ("u0", "v", "w")
+    assert module["NAMES"] == ("z", "v", "w")
     np.testing.assert_allclose(module["trajectory"](250)[:, 0], ahead.values[:251], rtol=1e-6)
     rates = clean.equation("sympy")
-    assert float(rates["u0"].subs({"u0": 2.0, "v": 3.0})) == pytest.approx(6.2)
+    assert float(rates["z"].subs({"z": 2.0, "v": 3.0})) == pytest.approx(6.2)
 
 
 def test_a_model_from_given_equations_knows_its_shape():

@@ -6,19 +6,23 @@ import ctypes
 import re
 import shutil
 import subprocess
+import sys
 import xml.etree.ElementTree as ET
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+from jetode.equations.equation import Equation, Readout
 from jetode.equations.field import Field
 from jetode.equations.regular import RegularClosure
 from jetode.integration.dop853 import integrate
+from jetode.reconstruction.dynamics.base import Coefficient
 from jetode.reconstruction.dynamics.rational import RationalDynamics
 from jetode.reconstruction.dynamics.regular import RegularDynamics
+from jetode.reconstruction.dynamics.written import RegularEquation
 from jetode.reconstruction.model import Model
 from jetode.reconstruction.record_info import RecordInfo, SplineInfo
 from jetode.reconstruction.verdict import Verdict
@@ -39,8 +43,9 @@ STEPS, DT = 100, 0.01
 
 def model_of(regular: RegularClosure | None) -> Model:
     record = Series(np.sin(np.arange(100.0)), DT, name='x */ \n -- """ <&', unit="mA", time_unit="s")
-    # an export needs nothing of the fit
+    # an export needs nothing of the fit but errors
     dynamics = in_jets(None) if regular is None else RegularDynamics(None, regular, SPREAD, STATE, None)
+    vars(dynamics)["covariance"] = np.zeros((6, 6))
     return Model("joint", 0.1, RecordInfo.of(record), Verdict("exact", 'Made "by hand".'), dynamics)
 
 
@@ -58,7 +63,7 @@ def agrees(model: Model, rhs) -> None:
     """``rhs`` integrated by SciPy against the model's own field integrated by jetode."""
     field = Field.from_closure(model.closure) if model.regular is None else model.regular.field
     n = 20 if model.regular is None else STEPS  # the rational form meets its pole
-    own = integrate(field, model.end_state, n + 1, DT, 1e-12, 1e-13, 5 * DT).states
+    own = integrate(field, model.end_state, n + 1, DT, rtol=1e-12, atol=1e-13, max_step=5 * DT).states
     times = DT * np.arange(n + 1)
     run = solve_ivp(rhs, (0, times[-1]), model.end_state, "DOP853", times, rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(run.y.T / np.abs(own).max(axis=0), own / np.abs(own).max(axis=0), rtol=0, atol=1e-9)
@@ -128,13 +133,119 @@ def test_sbml(model):
     agrees(model, lambda t, x: [value(n, dict(zip(start, x, strict=True))) for n in rules.values()])
 
 
+def test_sbml_is_consistent_for_its_own_library(model):
+    libsbml = pytest.importorskip("libsbml")
+    document = libsbml.readSBMLFromString(export(model, "sbml"))
+    document.checkConsistency()
+    assert document.getNumErrors(libsbml.LIBSBML_SEV_ERROR) == document.getNumErrors(libsbml.LIBSBML_SEV_FATAL) == 0
+    assert document.getModel().getNumRules() == len(model.end_state)
+
+
+def test_scipy(model, tmp_path):
+    """The module runs, agrees, and its own test passes; with a wrong sign it would not."""
+    source = export(model, "scipy")
+    (tmp_path / "found.py").write_text(source)
+    done = subprocess.run([sys.executable, "found.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0 and "as they do in jetode" in done.stdout, done.stderr
+    (tmp_path / "wrong.py").write_text(re.sub(r"return \[\n        ", "return [\n        -", source))
+    assert subprocess.run([sys.executable, "wrong.py"], cwd=tmp_path, capture_output=True).returncode == 1
+    namespace = {"__name__": "found"}
+    exec(compile(source, "found.py", "exec"), namespace)
+    agrees(model, namespace["rhs"])
+
+
+def test_modelica(model):
+    """Checked by its text: OpenModelica is not among Debian's packages."""
+    text = export(model, "modelica")
+    rows = dict(re.findall(r"^  der\((\w+)\) = (.*);$", text, re.M))
+    start = dict(re.findall(r"^  Real (\w+)\(start = (\S+), fixed = true\) \"[^\"]*\";$", text, re.M))
+    assert [float(v) for v in start.values()] == list(model.end_state) and list(rows) == list(start)
+    assert text.startswith("model JetodeModel ") and text.endswith("end JetodeModel;\n")
+    agrees(model, lambda t, x: [eval(row, dict(zip(start, x, strict=True))) for row in rows.values()])
+
+
+def test_modelingtoolkit(model):
+    """Checked by its text: Julia is not among Debian's packages."""
+    text = export(model, "modelingtoolkit")
+    names = re.search(r"^@variables (.*)$", text, re.M)[1].replace("(t)", "").split()
+    rows = dict(re.findall(r"^    D\((\w+)\) ~ (.*),$", text, re.M))
+    start = dict(pair.split(" => ") for pair in re.search(r"jetode_u0 = \[(.*)\]", text)[1].split(", "))
+    assert names == list(rows) == list(start) and [float(v) for v in start.values()] == list(model.end_state)
+    agrees(model, lambda t, x: [eval(row, dict(zip(names, x, strict=True))) for row in rows.values()])
+
+
+OCTAVE = shutil.which("octave-cli") or shutil.which("octave")
+
+
+def octave(folder, script):
+    done = subprocess.run([OCTAVE, "--no-gui", "--quiet", "--eval", script], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return np.array([[float(v) for v in line.split()] for line in done.stdout.splitlines()])
+
+
+@pytest.mark.skipif(OCTAVE is None, reason="needs Octave (Debian: apt-get install octave)")
+def test_matlab_in_octave(model, tmp_path):
+    (tmp_path / "jetode_model.m").write_text(export(model, "matlab"))
+    script = (
+        "[rhs, x0, signal] = jetode_model(); o = odeset('RelTol', 1e-10, 'AbsTol', 1e-10);"
+        f"[t, s] = ode45(rhs, {DT} * (0:20), x0, o); printf('%.17g %.17g %.17g %.17g\\n', [s, signal(s)]');"
+    )
+    shown = octave(tmp_path, script)
+    field = Field.from_closure(model.closure) if model.regular is None else model.regular.field
+    own = integrate(field, model.end_state, 21, DT, rtol=1e-12, atol=1e-13, max_step=5 * DT).states
+    np.testing.assert_allclose(shown[:, :3] / np.abs(own).max(axis=0), own / np.abs(own).max(axis=0), rtol=0, atol=1e-6)
+    np.testing.assert_array_equal(shown[:, 3], shown[:, 0])
+
+
+MEMORY = Equation(
+    ({(1, 0, 0): -2.0, (0, 0, 1): 2.0}, {(0, 1, 0): -3.0, (1, 0, 0): 1.0}, {(0, 1, 0): 1.0, (0, 0, 1): -0.5}),
+    ("m0", "m1", "y"), 1, Readout(2, 3.0, -1.0),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Remembering:
+    """Dynamics with plain rows and a signal that is read off the state, as a memory closure has them."""
+
+    equation: RegularEquation
+    end_state: np.ndarray
+    kind = "memory"
+    coordinates = "memory"
+    order = 3
+
+    def coefficients(self):
+        return tuple(Coefficient(part, e, c, float("nan")) for part, e, c in self.equation.regular.coefficients())
+
+
+@pytest.mark.parametrize("format", sorted(FORMATS))
+def test_every_format_reads_the_signal_off_the_state(format):
+    model = replace(model_of(LORENZ), dynamics=Remembering(RegularEquation(MEMORY), np.array([1.0, 2.0, 3.0])))
+    text = export(model, format)
+    assert "m0" in text and "y" in text
+    assert ("3.0" in text and "-1.0" in text) if format != "sbml" else "assignmentRule" in text
+    if format in ("python", "scipy"):
+        namespace = {"__name__": "found"}
+        exec(compile(text, "found.py", "exec"), namespace)
+        np.testing.assert_allclose(namespace["signal"](namespace["X0"]), 8.0)
+        np.testing.assert_allclose(namespace["rhs"](0.0, namespace["X0"]), MEMORY.field(model.end_state))
+
+
+@pytest.mark.skipif(OCTAVE is None, reason="needs Octave (Debian: apt-get install octave)")
+def test_the_signal_in_octave(tmp_path):
+    model = replace(model_of(LORENZ), dynamics=Remembering(RegularEquation(MEMORY), np.array([1.0, 2.0, 3.0])))
+    (tmp_path / "jetode_model.m").write_text(export(model, "matlab"))
+    shown = octave(tmp_path, "[rhs, x0, signal] = jetode_model(); printf('%.17g\\n', signal(x0'))")
+    np.testing.assert_allclose(shown, [[8.0]])
+
+
 def test_a_model_in_jets_starts_at_its_hidden_coordinate():
     found = equations(replace(model_of(LORENZ), dynamics=in_jets(LORENZ)))
     np.testing.assert_allclose(found.start, STATE)
 
 
 def test_other_formats_are_refused():
-    assert set(FORMATS) == {"python", "c", "julia", "ode", "sbml"}
+    known = {"python", "c", "julia", "ode", "sbml", "scipy", "matlab", "modelica", "modelingtoolkit"}
+    assert set(FORMATS) == known
     with pytest.raises(InputError, match="fortran"):
         export(model_of(LORENZ), "fortran")
 
@@ -152,4 +263,4 @@ def test_a_new_format_is_one_file(tmp_path, monkeypatch):
     monkeypatch.setattr(exports, "__path__", [*exports.__path__, str(tmp_path)])
     assert "toy_fortran" in FORMATS
     lines = export(model_of(LORENZ), "toy_fortran").splitlines()
-    assert lines[0] == "du0 = u1" and "- 1.00000000000000000d+01*u0**2" in lines[2]
+    assert lines[0] == "dx = v" and "- 1.00000000000000000d+01*x**2" in lines[2]

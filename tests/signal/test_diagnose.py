@@ -7,16 +7,10 @@ import json
 import numpy as np
 import pytest
 
-from jetode.catalogue.systems import systems
 from jetode.records.series import Series
 from jetode.signal.diagnose import QUICK, diagnose
 from jetode.signal.noise import add_noise
 from jetode.support.errors import InputError
-
-
-@pytest.fixture(scope="module")
-def lorenz():
-    return systems["lorenz"].simulate(60.0).observe("x")
 
 
 def test_clean_lorenz(lorenz):

@@ -36,7 +36,7 @@ def test_axes_in_axes_out(model, figures):
     assert axes.get_xlabel() == "t" and axes.get_ylabel() == "x"
     assert {t.get_text() for t in axes.get_legend().get_texts()} == {"record", "smoothed", "forecast"}
     axes = figures.figure().add_subplot(projection="3d")
-    assert model.plot_attractor(axes) is axes and axes.get_zlabel() == "u2"
+    assert model.plot_attractor(axes) is axes and axes.get_zlabel() == "a" and axes.get_xlabel() == "x"
     assert len(model.forecast(1.0).plot().lines) == 1
     assert model.plot().lines
 
@@ -48,14 +48,15 @@ def test_notebooks_see_html_and_latex(model):
     assert "a&lt;b" in record._repr_html_() and "1 missing" in record._repr_html_()
     assert record._repr_html_().count("M") == 2  # the gap is not drawn over
     assert model._repr_latex_().startswith("$$") and model.closure._repr_latex_().startswith(r"$$\dot")
-    assert "<msub>" in model._repr_html_() and model.verdict.grade in model._repr_html_()
+    assert "<math" in model._repr_html_() and "the slope of x" in model._repr_html_()
+    assert model.verdict.grade in model._repr_html_()
 
 
 def test_equations_in_three_notations(model):
-    assert "w' = " in model.equation() and r"\dot w" in model.equation("latex")
+    assert "w' = " in model.equation() and r"\dot{w}" in model.equation("latex")
     rates = model.equation("sympy")
-    assert list(rates) == ["u0", "u1", "w"] and rates["u0"] == sympy.Symbol("u1")
-    state = dict(zip(("u0", "u1", "w"), (3.0, 5.0, 7.0), strict=True))
+    assert list(rates) == ["x", "v", "w"] and rates["x"] == sympy.Symbol("v")
+    state = dict(zip(("x", "v", "w"), (3.0, 5.0, 7.0), strict=True))
     values = [float(rate.subs(state)) for rate in rates.values()]
     np.testing.assert_allclose(values, model.regular.field(np.array([3.0, 5.0, 7.0])), rtol=1e-12)
     with pytest.raises(jetode.InputError, match="mathml"):

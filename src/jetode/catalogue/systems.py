@@ -114,7 +114,7 @@ class System:
 
     def _run(self, start: FloatArray, n_samples: int, dt: float, rtol: float) -> FloatArray:
         limit = 10_000 + int(STEPS_PER_UNIT * n_samples * dt)
-        run = integrate(self.field, start, n_samples, dt, rtol, ATOL, max_steps=limit)
+        run = integrate(self.field, start, n_samples, dt, rtol=rtol, atol=ATOL, max_steps=limit)
         if run.stop is not Stop.COMPLETED:
             raise InputError(
                 f"The 'initial' state {start.tolist()} of {self.title} gives no bounded trajectory: "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import sys
 import textwrap
@@ -21,9 +20,7 @@ if TYPE_CHECKING:
     from jetode.reconstruction.model import Model
 
 LONG_EQUATION = 800  # characters
-COORDINATE = re.compile(r"\bu(\d)")
 COLOURS = {"exact": "green", "approximate": "yellow", "forecast": "yellow", "none": "red"}  # of the verdict's grade
-SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 @contextmanager
@@ -73,21 +70,21 @@ def summary(model: Model, forecast: Forecast, written: Sequence[Path]) -> str:
     several = f"{record.count} records, the last with " if record.count > 1 else ""
     size = f"{several}{record.n} samples, dt {record.dt:g}{unit}, std {record.std:.4g} {record.unit}"
     after = " of the end of the last record" if record.count > 1 else ""
-    ahead = f"{forecast.t[-1]:g}{unit} ahead{after}" + ("" if forecast.completed else f", then {forecast.stop.value}")
+    ahead = f"{forecast.t[-1]:g}{unit} ahead{after}" + ("" if forecast.completed else f"; then {forecast.ended}")
     reach = outlook(model, forecast)
     rows = [("record", size.rstrip())]
     rows += [("", note) for note in record.notes]
     rows += [
         ("verdict", f"{grade}: {sentence(model, reach)}"),
         ("noise", f"σ {noise['sigma']:.3g}, {100 * noise['fraction']:.2g} % of the signal"),
-        *zip(("equation", *[""] * 9), _equation(model), strict=False),
+        *zip(("equation", *[""] * 99), _equation(model), strict=False),
         ("forecast", ahead),
     ]
     if written:
         rows.append(("written", ", ".join(str(path) for path in written)))
     steps = next_steps(model)
     if grade == "exact" and written:
-        steps = (f"open {written[-1]} in a browser; `jetode export {written[0]}` hands the equations on",)
+        steps = (f"open {written[-1]} in a browser; jetode export {written[0]} hands the equations on",)
     rows += zip(("next", *[""] * len(steps)), steps, strict=False)
     width = max(60, min(110, shutil.get_terminal_size().columns))
     lines = "\n".join(
@@ -101,13 +98,16 @@ def summary(model: Model, forecast: Forecast, written: Sequence[Path]) -> str:
 
 
 def _equation(model: Model) -> list[str]:
-    """The equations, one per line; their size where they are long; none where the verdict does not let them count."""
-    if model.shown_equation is None:
+    """The equations, one per line, and what their letters are; their size where they are long; none where the verdict
+    does not let them count."""
+    if model.shown_equation is None or model.named is None:
         return ["none" + (" (the report folds away what was tried)" if model.dynamics.equation is not None else "")]
-    text: str = model.equation("text", 4)
-    if len(text) > LONG_EQUATION:
+    lines = model.named.lines()
+    if sum(len(line.right) for line in lines) > LONG_EQUATION:
         return [f"{len(model.coefficients())} coefficients (model.json has them all)"]
-    return COORDINATE.sub(lambda m: "u" + m[1].translate(SUBSCRIPTS), text).splitlines()
+    # a line breaks between terms only
+    rows = [f"{line.left}\u00a0= " + " ".join(piece.replace(" ", "\u00a0") for piece in line.pieces) for line in lines]
+    return rows + [f"{name}\u00a0is {meaning}" for name, meaning in model.named.meanings()]
 
 
 def one_json(data: dict[str, Any]) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Any, Self
 
 import numpy as np
@@ -118,13 +119,10 @@ class Equation:
 
     def cascade(self) -> tuple[Coupled, ...]:
         """The coupled rows of a cascade."""
-        found = tuple(row for row in self.rows[:-1] if isinstance(row, Coupled))
         if not self.is_cascade:
-            raise InputError(
-                f"The equation of {', '.join(self.names())} is no cascade: its state does not follow from the "
-                "derivatives of the signal."
-            )
-        return found
+            names = ", ".join(self.names())
+            raise InputError(f"The equation of {names} is no cascade: derivatives of the signal do not give its state.")
+        return tuple(row for row in self.rows[:-1] if isinstance(row, Coupled))
 
     def names(self) -> tuple[str, ...]:
         """Names of the state's coordinates."""
@@ -313,14 +311,18 @@ class Equation:
 
     # -- writing down --------------------------------------------------------------------------------
 
-    def written(self, writer: Infix, names: tuple[str, ...]) -> list[str]:
-        """The right-hand sides, coupled rows as offset + factor · next coordinate."""
+    def pieces(self, writer: Infix, names: tuple[str, ...]) -> list[list[str]]:
+        """The terms of the right-hand sides, coupled rows as offset + factor · next coordinate."""
         return [
-            writer.coupled(row.offset, row.factor, names[: i + 1], names[i + 1])
+            writer.coupled_pieces(row.offset, row.factor, names[: i + 1], names[i + 1])
             if isinstance(row, Coupled)
-            else writer.polynomial(row, names)
+            else writer.pieces(writer.terms(row, names))
             for i, row in enumerate(self.rows)
         ]
+
+    def written(self, writer: Infix, names: tuple[str, ...]) -> list[str]:
+        """The right-hand sides."""
+        return [" ".join(pieces) or writer.zero for pieces in self.pieces(writer, names)]
 
     def text(self, digits: int = 6) -> str:
         """The equations, one per line."""
@@ -394,7 +396,4 @@ def _require_length(name: str, polynomial: Polynomial, length: int) -> None:
 
 def _total(terms: list[FloatArray]) -> FloatArray:
     """Their sum, without adding zeros: infinite rates may be among them."""
-    out = terms[0]
-    for term in terms[1:]:
-        out = out + term
-    return out
+    return reduce(np.add, terms)

@@ -10,10 +10,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from jetode.equations.numbers import written
 from jetode.equations.polynomials import Exponents, graded_order
 
 Terms = Sequence[tuple[float, Sequence[str]]]  # (coefficient, written powers of the coordinates)
-_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class Writer(ABC):
@@ -64,37 +65,47 @@ class Infix(Writer):
 
     def sum(self, terms: Terms) -> str:
         """Signs between the terms; a coefficient that reads 1 is left out."""
-        out = ""
+        return " ".join(self.pieces(terms)) or self.zero
+
+    def pieces(self, terms: Terms) -> list[str]:
+        """The terms with their signs, one by one: where a line may break."""
+        out: list[str] = []
         one = self.number(1.0)
         for coefficient, factors in terms:
             size, product = self.number(abs(coefficient)), self.times.join(factors)
             body = size if not product else product if size == one else f"{size}{self.times}{product}"
             sign = "-" if coefficient < 0 else "+"
-            out += (f" {sign} " if out else "-" if sign == "-" else "") + body
-        return out or self.zero
+            out.append(f"{sign} {body}" if out else f"-{body}" if sign == "-" else body)
+        return out
 
     def coupled(
         self, offset: Mapping[Exponents, float], factor: Mapping[Exponents, float], names: Sequence[str], next_name: str
     ) -> str:
-        """offset + factor · next_name, the factor in brackets where it is a sum."""
+        """offset + factor · next_name."""
+        return " ".join(self.coupled_pieces(offset, factor, names, next_name))
+
+    def coupled_pieces(
+        self, offset: Mapping[Exponents, float], factor: Mapping[Exponents, float], names: Sequence[str], next_name: str
+    ) -> list[str]:
+        """The pieces of offset + factor · next_name, the factor in brackets where it is a sum."""
         listed, factors = self.terms(offset, names), self.terms(factor, names)
         if len(factors) == 1:
             ((coefficient, powers),) = factors
-            return self.sum([*listed, (coefficient, [*powers, next_name])])
-        product = f"{self.brackets[0]}{self.sum(factors)}{self.brackets[1]} {next_name}"
-        return f"{self.sum(listed)} + {product}" if listed else product
+            return self.pieces([*listed, (coefficient, [*powers, next_name])])
+        product = f"{self.brackets[0]}{self.sum(factors)}{self.brackets[1]}{self.times}{next_name}"
+        return [*self.pieces(listed), f"+ {product}" if listed else product]
 
 
 def _latex_number(value: float, digits: int) -> str:
-    mantissa, _, exponent = f"{value:.{digits}g}".partition("e")
+    mantissa, _, exponent = written(value, digits).partition("e")
     return mantissa if not exponent else rf"{mantissa} \times 10^{{{int(exponent)}}}"
 
 
 def text_writer(digits: int = 6) -> Infix:
     """Unicode text, e.g. ``720 - 2.667 w - u0 u1 - 10 u0²``."""
     return Infix(
-        number=lambda value: f"{value:.{digits}g}",
-        raised=lambda name, k: name + str(k).translate(_SUPERSCRIPTS),
+        number=lambda value: written(value, digits),
+        raised=lambda name, k: name + str(k).translate(SUPERSCRIPTS),
         fraction=lambda above, below: f"({above}) / ({below})",
         times=" ",
     )
@@ -147,8 +158,13 @@ class ContentMathML(Writer):
 
 
 def latex_name(name: str) -> str:
-    """``u0`` as ``u_{0}``, ``w`` as it is."""
-    return name if len(name) == 1 else f"{name[0]}_{{{name[1:]}}}"
+    """``u0`` as ``u_{0}``, ``w`` as it is, words upright."""
+    letter, rest = name[0], name[1:]
+    if not rest:
+        return name
+    if rest.isdigit():
+        return f"{letter}_{{{rest}}}"
+    return rf"\mathrm{{{name}}}".replace("_", r"\_")
 
 
 def text(p: Mapping[Exponents, float], names: Sequence[str], digits: int = 6) -> str:

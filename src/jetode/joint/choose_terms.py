@@ -25,7 +25,7 @@ def choose_terms(
     fit = replace(candidate.fit, terms=held_terms(candidate, candidate.fit))
     fit = reheat(data, fit, interrupt)
     fit = replace(fit, terms=held_terms(candidate, fit))
-    if not fit.cost <= DECISION.gross * data.n_samples:
+    if not fit.cost <= DECISION.selectable * data.n_samples:
         return replace(candidate, fit=fit, bic=fit.cost + price * float(fit.terms.free.sum()))
     protected = candidate.form.protected(fit.terms)
     selection = eliminate(data, fit.terms, fit, protected, price, interrupt, ceiling=ceiling)
@@ -58,9 +58,10 @@ def sparser(data: Data, dense: Candidate, chosen: Candidate, price: float, inter
 
 
 def reheat(data: Data, fit: Fit, interrupt: Interrupt) -> Fit:
-    """Cool a suspicious fit again, ever more slowly, while that makes it cheaper."""
+    """Cool a suspicious fit again, ever more slowly, while that makes it cheaper; a grossly wrong one is left."""
+    n = data.n_samples
     for schedule in COOLING.reheats:
-        if fit.cost <= DECISION.suspicious(data.n_samples) * data.n_samples or interrupt():
+        if not DECISION.suspicious(n) * n < fit.cost <= DECISION.gross * n or interrupt():
             break
         again = anneal(data, fit.terms, fit.states, schedule, interrupt)
         fit = again if again.cost < fit.cost else fit

@@ -13,15 +13,15 @@ import numpy as np
 from jetode.equations.equation import Equation
 from jetode.joint.candidates import Found
 from jetode.joint.constraints import Constraints
-from jetode.joint.forms.base import PRIOR
+from jetode.joint.forms.base import PRIOR, Candidate
 from jetode.joint.forms.registry import ladder
 from jetode.joint.null_space_proposals import DEGREES, LINEAR, Proposal
 from jetode.joint.parts import equation_of, is_pole_constant
 from jetode.joint.path import Identified, StateFit, describe, estimate_path, final_q
 from jetode.joint.problem import SMALLEST_SIGMA, Loss, Prepared, prepare
 from jetode.joint.progress import Budget, WithModel
-from jetode.joint.search import FREE, climb, propose, search
-from jetode.joint.search_settings import SEARCH
+from jetode.joint.search import FREE, climb, propose, search, search_linear
+from jetode.joint.search_settings import DECISION, SEARCH
 from jetode.joint.shooting.annealing import Schedule, anneal
 from jetode.joint.shooting.gaussnewton import Data, Fit, Linearisation, path_states
 from jetode.joint.term_stability import TermStability, term_stability
@@ -32,11 +32,15 @@ from jetode.support.arrays import FloatArray
 
 SIGMA_STEP = 30.0  # factor by which the trusted noise level falls from one polish to the next
 POLISH_ITERATIONS = 14
+HOPELESS = 100.0  # cost per sample at which the path of a searched equation through a noisy record is given up
 ORDERS = (2, 3, 4, 5)
+LINEAR_ORDERS = (2, 4)  # of linear equations: one oscillator, or two that are coupled
 MOST_ITERATIONS = 4500  # of the search: eight times what Lorenz at 15 % needs, about 60 s for 6,001 samples
 CLEAN_ITERATIONS = 3000  # where the null space of a clean record has found nothing: its iterations take longer
 FNN_SAMPLES = 3000
 DELAY = 0.5  # tc: of the false neighbours
+STOPPED = "The fit was stopped before its first candidate was fitted: allow it more time."
+UNFITTED = "No equation of the family could be fitted to this record."
 UNFOLLOWED = (
     "No equation of the family follows this record once its path has to obey it: another form, or noise that is not "
     "white (give its size with sigma)."
@@ -113,8 +117,10 @@ def polish(prepared: Prepared, terms_fit: Fit, sigma: float, interrupt: Callable
     count = len(terms_fit.terms.exponents)
     released = replace(terms_fit.terms, mean=np.zeros(count), precision=np.full(count, 1e-3 * PRIOR.ridge))
     model = Identified(released, prepared.amplitude, prepared.time, level, np.zeros((0, 0)))
-    data, path = estimate_path(model, prepared, interrupt)
+    data, path = estimate_path(model, prepared, interrupt, np.inf if prepared.clean else HOPELESS)
     fit = replace(path, terms=released)
+    if not np.isfinite(fit.cost):
+        return data, fit
     while True:
         last = final_q(level)
         fit = anneal(data, fit.terms, fit.states, Schedule((30.0 * last, last), POLISH_ITERATIONS), interrupt)
@@ -207,11 +213,16 @@ def null_space_form(
 def searched_form(request: Request, prepared: Prepared, interrupt: Effort, say: Callable[[str], None]) -> Formed:
     """Order, form and terms by the search.
 
-    Without an order 2 comes first where false neighbours suggest it, then 3, then 4, until one satisfies; of those
-    that do not, the third.
+    Without an order linear equations come first, which take no time; then order 2 where false neighbours suggest it,
+    then 3, then 4, until one satisfies; of those that do not, the third.
     """
     if request.order is not None:
         return prepared, search(prepared, request.order, interrupt, say, request.constraints)
+    for order in LINEAR_ORDERS:
+        low = request.prepared(order)
+        linear = search_linear(low, order, interrupt, say)
+        if linear is not None:
+            return low, linear
     if false_neighbour_order(prepared) == 2:
         planar = request.prepared(2)
         found = search(planar, 2, interrupt, say)
@@ -272,6 +283,15 @@ def refined(prepared: Prepared, data: Data, fit: Fit, interrupt: Callable[[], bo
     return data, fit, level
 
 
+def rivals_of(best: Candidate, found: Found) -> tuple[Rival, ...]:
+    """The other candidates that could be fitted, and how far they are behind."""
+    return tuple(
+        Rival(equation_of(c.fit.terms).canonical(), c.bic - best.bic)
+        for c in found.candidates
+        if c.fit is not None and c is not best
+    )
+
+
 def fit_joint(
     request: Request,
     budget: Budget | None = None,
@@ -295,12 +315,12 @@ def fit_joint(
     prepared, found = formed
     best = next((c for c in found.candidates if c.fit is not None and np.isfinite(c.cost)), None)
     if best is None or best.fit is None:
-        if interrupt():
-            return Refusal("The fit was stopped before its first candidate was fitted: allow it more time.")
-        return Refusal("No equation of the family could be fitted to this record.")
+        return Refusal(STOPPED if interrupt() else UNFITTED)
+    if not best.cost <= DECISION.selectable * found.data.n_samples:
+        return Refusal(UNFOLLOWED)
     say(WithModel("polishing coefficients and path"))
     data, fit = polish(prepared, best.fit, prepared.sigma, interrupt)
-    if not np.isfinite(fit.cost):
+    if not fit.cost <= (np.inf if prepared.clean else DECISION.gross * data.n_samples):
         return Refusal(UNFOLLOWED)
     fit = centre_pole(data, fit, found.price, interrupt)
     chi2 = fit.cost / data.n_samples
@@ -312,18 +332,13 @@ def fit_joint(
         return Refusal(UNFOLLOWED)
     identified = Identified(fit.terms, prepared.amplitude, prepared.time, level, covariance, prepared.robust)
     paths = describe(identified, prepared, data, fit, [r.n for r in request.records])
-    rivals = tuple(
-        Rival(equation_of(c.fit.terms).canonical(), c.bic - best.bic)
-        for c in found.candidates
-        if c.fit is not None and c is not best
-    )
     return JointFit(
         identified,
         prepared,
         data,
         fit,
         tuple(paths),
-        rivals,
+        rivals_of(best, found),
         chi2,
         level / prepared.sigma,
         found.margin(),

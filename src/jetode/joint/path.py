@@ -24,6 +24,7 @@ from jetode.joint.problem import CLEAN_SIGMA, CLEAN_STEP, FEWEST_SAMPLES, STEP, 
 from jetode.joint.shooting.annealing import Schedule, anneal
 from jetode.joint.shooting.gaussnewton import Data, Fit, Linearisation, path_states
 from jetode.joint.shooting.layout import RK8, Layout, Terms
+from jetode.joint.weak_fit import weak_path
 from jetode.records.series import Series
 from jetode.signal.scales import Unsuitable
 from jetode.support.arrays import FloatArray
@@ -31,6 +32,7 @@ from jetode.support.errors import InputError
 
 PAST_LENGTH = 150.0  # tc: how much of the past a past-only state is estimated from
 CLEAN_PAST_LENGTH = 40.0  # tc: and where the samples are nearly exact
+WEAK_PAST_LENGTH = 40.0  # tc: and where the equation has model error, whose filter forgets
 SHORTEST_PAST = 0.5  # tc
 JUMP_RATIO = 6e-4  # final q in units of the noise: jumps this small no longer feed the forecast
 
@@ -54,7 +56,8 @@ def path_schedule(sigma: float) -> Schedule:
 @dataclass(frozen=True)
 class Identified:
     """An equation as the fit sees it: dimensionless terms (hidden coordinates at unit spread), units, noise, and the
-    covariance of the free coefficients."""
+    covariance of the free coefficients.  ``jump``: std per √tc of the process noise that drives its learned rows where
+    the equation is not exact (docs/mathematics.md (4.13)), 0 where it is."""
 
     terms: Terms
     amplitude: float
@@ -62,6 +65,7 @@ class Identified:
     sigma: float
     covariance: FloatArray
     robust: bool = False
+    jump: float = 0.0
 
     @property
     def loss(self) -> Loss:
@@ -123,6 +127,7 @@ class Identified:
             "time": self.time,
             "sigma": self.sigma,
             "robust": self.robust,
+            "jump": self.jump,
             "terms": [
                 {"row": int(r), "powers": list(e), "coefficient": float(c), "free": bool(f)} for r, e, c, f in rows
             ],
@@ -147,9 +152,8 @@ class Identified:
             np.zeros(count),
         )
         covariance = np.array(data["covariance"], dtype=float).reshape(int(free.sum()), int(free.sum()))
-        return cls(
-            terms, float(data["amplitude"]), float(data["time"]), float(data["sigma"]), covariance, bool(data["robust"])
-        )
+        amplitude, time, sigma = (float(data[name]) for name in ("amplitude", "time", "sigma"))
+        return cls(terms, amplitude, time, sigma, covariance, bool(data["robust"]), float(data.get("jump", 0.0)))
 
     def physical_jacobian(self, state: FloatArray) -> FloatArray:
         """∂(physical state)/∂(dimensionless state) at one dimensionless state."""
@@ -195,19 +199,27 @@ def identified_from(equation: Equation, prepared: Prepared, sigma: float) -> Ide
 
 
 def estimate_path(
-    model: Identified, prepared: Prepared, interrupt: Callable[[], bool] | None = None
+    model: Identified, prepared: Prepared, interrupt: Callable[[], bool] | None = None, ceiling: float = np.inf
 ) -> tuple[Data, Fit]:
-    """Fit the node states of a prepared record (scaled by the model's units), coefficients fixed."""
+    """Fit the node states of a prepared record (scaled by the model's units), coefficients fixed; with jumps of their
+    own size where the equation has model error.  A path that costs more than ``ceiling`` per sample is given up."""
+    if model.jump > 0.0:
+        return weak_path(
+            prepared, model.terms, lambda data: states_for(prepared, model.scaled, data), model.sigma, model.jump
+        )
     frozen = replace(model.terms, free=np.zeros_like(model.terms.free))
     coarse = prepared.data(max(model.sigma, 0.02))
     start = states_for(prepared, model.scaled, coarse)
     schedule = path_schedule(model.sigma)
     rough = Schedule(tuple(q for q in schedule.levels if q > 1e-3), schedule.iterations)
-    fit = anneal(coarse, frozen, start, rough, interrupt, rescale=False)
+    most = ceiling * coarse.n_samples
+    fit = anneal(coarse, frozen, start, rough, interrupt, rescale=False, ceiling=most)
     data = prepared.data(model.sigma, step=STEP)
+    if not fit.cost <= most:
+        return data, replace(fit, states=np.full((data.layout.first.size, fit.terms.dimension), np.nan))
     nodes = _nodes_of(fit, coarse, data)
     rest = Schedule(tuple(q for q in schedule.levels if q <= 1e-3), 10)
-    return data, anneal(data, fit.terms, nodes, rest, interrupt, rescale=False)
+    return data, anneal(data, fit.terms, nodes, rest, interrupt, rescale=False, ceiling=most)
 
 
 def _nodes_of(fit: Fit, coarse: Data, fine: Data) -> FloatArray:
@@ -307,6 +319,7 @@ def paths_through(model: Identified, records: Sequence[Series]) -> tuple[StateFi
 def past_state(model: Identified, record: Series, sample: int) -> StateFit:
     """The state at ``sample`` from the samples up to it."""
     length = PAST_LENGTH if model.sigma > CLEAN_SIGMA else CLEAN_PAST_LENGTH
+    length = WEAK_PAST_LENGTH if model.jump > 0.0 else length
     window = round(length * model.time / record.dt)
     begin, units = max(0, sample - window), (model.amplitude, model.time)
     if not stretches(record.values[begin : sample + 1], record.dt, model.time, SHORTEST_PAST):

@@ -16,6 +16,7 @@ from jetode.joint.candidates import Found, Interrupt, Progress, by_bic, differen
 from jetode.joint.choose_terms import choose_terms
 from jetode.joint.constraints import Constraints
 from jetode.joint.forms.base import Candidate, hidden_library
+from jetode.joint.forms.pole_free import candidate as plain_candidate
 from jetode.joint.forms.registry import Rung, ladder
 from jetode.joint.interim import improved
 from jetode.joint.null_space_proposals import Proposal, fit_proposal, proposals
@@ -57,6 +58,20 @@ def search(
             if first.satisfies():
                 return first
     return climb(prepared, order, others, interrupt, progress, constraints, first.candidates)
+
+
+def search_linear(prepared: Prepared, order: int, interrupt: Interrupt, progress: Progress) -> Found | None:
+    """The linear equation of an order, where it satisfies: given up at the first q at which it does not follow."""
+    progress(f"linear equation of order {order}")
+    problem, linear = _problem(prepared, order), plain_candidate(order, 1)
+    data, n = problem.data, problem.data.n_samples
+    begun = linear.form.start(prepared.jets.head(data.y.size), linear.guess)
+    ceiling = DECISION.gross * n
+    fit = anneal(data, begun.terms, begun.states[data.layout.first], COOLING.patient, interrupt, ceiling=ceiling)
+    if not fit.cost <= DECISION.suspicious(n) * n:
+        return None
+    found = Found((choose_terms(data, replace(linear, fit=fit), problem.price, interrupt),), data, problem.price)
+    return found if found.satisfies() else None
 
 
 def transfer(prepared: Prepared, found: Found, candidate: Candidate, interrupt: Interrupt) -> Candidate:

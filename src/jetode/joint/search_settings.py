@@ -60,7 +60,8 @@ class Decision:
     reference: int = 6001  # samples for which the limits were set
     satisfying_excess: float = 0.035  # of χ²/n over 1: 1.9 standard deviations at the reference
     suspicious_excess: float = 0.04  # 2.2 standard deviations: a fit that misses by more is reheated
-    gross: float = 4.0  # cost per sample from which no term is worth selecting: the path does not follow the record
+    gross: float = 4.0  # cost per sample from which no cooling again helps: the path does not follow the record
+    selectable: float = 2.0  # and from which no term is worth selecting: fewer terms do not make a fit cheaper
     few_terms: int = 10  # with more, a wrong form can imitate the right one
     max_score: float = 3.0  # standard deviations of the score test: the fit needs terms beyond its own
     min_margin: float = 2.0  # rise of BIC by one term more or less below which a record has not decided: odds of e

@@ -17,6 +17,7 @@ ANOTHER = "Try another channel of the same system, or order 4 (`jetode diagnose`
 FORECAST_ONLY = "Use it to forecast only; for an equation, try another channel of the same system or order 4."
 COMPLETE = "Record longer, or fill its gaps."
 PAPER = "Leave the degrees out and use method='joint', which allows for noise and poles, or another channel."
+NOTHING = "Record another channel of the same system, longer or at lower noise, or without an outside influence on it."
 NOISY = 0.02  # of the signal: from here on less noise would help a record that cannot decide
 
 

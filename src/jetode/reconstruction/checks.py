@@ -12,8 +12,8 @@ from math import inf, isnan, nan
 from typing import Any, Generic, TypeVar
 
 from jetode.reconstruction import advice
-from jetode.reconstruction.evidence import AnyEvidence, Evidence, PaperEvidence, RefusalEvidence
-from jetode.reconstruction.settings import EXAMINATION, LIMITS
+from jetode.reconstruction.evidence import AnyEvidence, ContestEvidence, Evidence, PaperEvidence, RefusalEvidence
+from jetode.reconstruction.settings import CONTEST, EXAMINATION, LIMITS
 
 E = TypeVar("E")
 
@@ -102,6 +102,11 @@ def _clean(e: Evidence) -> bool:
     return e.clean
 
 
+def _must_repeat(e: Evidence) -> bool:
+    """Few oscillations of a decay do where no coefficient is in doubt; elsewhere they must show things twice."""
+    return not (e.transient and e.certainty >= LIMITS.certainty)
+
+
 def _imitates(e: Evidence) -> bool:
     return not (e.clean and e.residual < LIMITS.exact)
 
@@ -125,6 +130,7 @@ JOINT: tuple[Check[Evidence], ...] = (
         lambda e: f"The record holds only {e.oscillations:.0f} oscillations.",
         advice.undecided,
         at_least=LIMITS.oscillations,
+        applies=_must_repeat,
     ),
     Check(
         "Residual over estimated noise",
@@ -277,8 +283,32 @@ REFUSAL: tuple[Check[RefusalEvidence], ...] = (
     ),
 )
 
+CONTESTED: tuple[Check[ContestEvidence], ...] = (
+    Check(
+        "Held-out forecasts hold [oscillations]",
+        lambda e: e.skill,
+        lambda e: f"Held-out forecasts fail within {e.skill:.2g} oscillations, whatever makes them.",
+        lambda e: advice.NOTHING,
+        at_least=CONTEST.useful,
+    ),
+    Check(
+        "Time over that of the best simple method",
+        lambda e: e.ratio,
+        lambda e: f"Nothing forecasts it farther than {e.baseline}.",
+        lambda e: advice.NOTHING,
+        at_least=CONTEST.ratio,
+    ),
+    Check(
+        "Gain over the best simple method [standard errors]",
+        lambda e: e.advantage,
+        lambda e: f"Nothing forecasts it farther than {e.baseline} beyond doubt.",
+        lambda e: advice.NOTHING,
+        at_least=CONTEST.clearly,
+    ),
+)
+
 # by the kind of the evidence
-CHECKS: dict[str, tuple[Check[Any], ...]] = {"joint": JOINT, "paper": PAPER, "refusal": REFUSAL}
+CHECKS: dict[str, tuple[Check[Any], ...]] = {"joint": JOINT, "paper": PAPER, "refusal": REFUSAL, "contest": CONTESTED}
 
 
 def notes(e: AnyEvidence) -> tuple[tuple[str, str], ...]:

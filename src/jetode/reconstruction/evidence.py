@@ -7,7 +7,7 @@ leaves the attractor or visits it differently, and in rivals or terms that the d
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from math import inf, isfinite, nan
 from typing import Any, Protocol
 
@@ -56,7 +56,9 @@ class Evidence:
     ``exponents``: Lyapunov spectrum with ``exponent_errors``, ``dimension``: that of Kaplan and Yorke;
     ``sufficiency``: jets against delays, tested where the model is refused; ``exhausted``: the search ended at its
     bound of iterations, not at its last form; ``offset``: distance of the record's mean from 0 (in std);
-    ``clean``: the record shows no noise.
+    ``clean``: the record shows no noise; ``transient``: the equation settles at rest, so that the long run is one from
+    the first state of every record over its own span; ``certainty``: of the least certain coefficient, in its standard
+    errors.
     """
 
     chi2: float
@@ -89,6 +91,8 @@ class Evidence:
     offset: float = 0.0
     clean: bool = False
     held: tuple[float, ...] = ()
+    transient: bool = False
+    certainty: float = 0.0
     kind: str = field(default="joint", init=False)
 
     def to_json(self) -> dict[str, Any]:
@@ -100,7 +104,14 @@ class Evidence:
     @classmethod
     def from_json(cls, data: Mapping[str, Any], clean: bool = False) -> Evidence:
         """Inverse of :meth:`to_json`; what a file does not have is unknown, and ``clean`` may stand beside it."""
-        missing = {"margin": inf, "rival": inf, "distance": inf, "resolution": inf}
+        missing = {
+            "margin": inf,
+            "rival": inf,
+            "distance": inf,
+            "resolution": inf,
+            "transient": False,
+            "certainty": 0.0,
+        }
         given: dict[str, Any] = {"clean": clean}
         for item in fields(cls):
             value: Any = data.get(item.name)
@@ -165,7 +176,59 @@ class RefusalEvidence:
         return asdict(self)
 
 
-AnyEvidence = Evidence | PaperEvidence | RefusalEvidence
+@dataclass(frozen=True)
+class Entry:
+    """One contestant: how long its held-out forecasts hold in the record's time (median and quartiles), its score over
+    all thresholds in oscillations, and the coefficients of an equation that can be read."""
+
+    name: str
+    kind: str
+    time: float
+    lower: float
+    upper: float
+    score: float
+    terms: int | None = None
+
+
+@dataclass(frozen=True)
+class ContestEvidence:
+    """What the verdict on a model that is not exact looks at: ``chosen`` among the ``entries`` (best first) beside the
+    best simple method (``baseline``): its score over the baseline's (``ratio``) and the difference in standard errors
+    (``advantage``), over ``trials`` of at most ``longest`` oscillations of length ``oscillation``; ``exact``: the
+    evidence, as plain data, on which an exact equation was refused."""
+
+    chosen: str
+    baseline: str
+    entries: tuple[Entry, ...]
+    ratio: float
+    advantage: float
+    oscillation: float
+    trials: int
+    longest: float
+    exact: Mapping[str, Any] | None = None
+    kind: str = field(default="contest", init=False)
+
+    def entry(self, name: str) -> Entry:
+        """One contestant by its name."""
+        return next(e for e in self.entries if e.name == name)
+
+    @property
+    def skill(self) -> float:
+        """Median time for which the chosen one's forecasts hold, in oscillations."""
+        return self.entry(self.chosen).time / self.oscillation
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; inverse of :meth:`from_json`."""
+        return asdict(self) | {"entries": [asdict(e) for e in self.entries]}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> ContestEvidence:
+        """Inverse of :meth:`to_json`."""
+        given = {f.name: data[f.name] for f in fields(cls) if f.init}
+        return cls(**given | {"entries": tuple(Entry(**e) for e in data["entries"])})
+
+
+AnyEvidence = Evidence | PaperEvidence | RefusalEvidence | ContestEvidence
 
 
 def evidence_of(diagnostics: Mapping[str, Any]) -> AnyEvidence | None:
@@ -175,6 +238,8 @@ def evidence_of(diagnostics: Mapping[str, Any]) -> AnyEvidence | None:
         return RefusalEvidence(str(found["reason"]), str(found["advice"]))
     if found and found.get("kind") == "paper":
         return PaperEvidence.from_json(found)
+    if found and found.get("kind") == "contest":
+        return ContestEvidence.from_json(found)
     if found:
         return Evidence.from_json(found, bool(diagnostics.get("clean")))
     times = diagnostics.get("valid_prediction_times")
@@ -240,6 +305,7 @@ class _LongRun:
     exponents: tuple[float, ...] = ()
     exponent_errors: tuple[float, ...] = ()
     dimension: float = nan
+    transient: bool = False
 
 
 def _long_run(regular: RegularClosure, states: FloatArray, tc: float, spacing: float) -> _LongRun:
@@ -251,7 +317,7 @@ def _long_run(regular: RegularClosure, states: FloatArray, tc: float, spacing: f
     middle = 0.5 * (signal.max() + signal.min())
     reach = EXAMINATION.reach * (signal.max() - signal.min())
     bounded = run.completed and bool(np.all(np.abs(run.values - middle) < reach))
-    enough = run.values.size > 50
+    enough = run.values.size > EXAMINATION.shortest_run
     found = _LongRun(
         bounded,
         quantile_distance(signal, run.values) if enough else inf,
@@ -263,7 +329,32 @@ def _long_run(regular: RegularClosure, states: FloatArray, tc: float, spacing: f
         return found
     exponents, errors = tuple(lyapunov.exponents.tolist()), tuple(lyapunov.standard_errors.tolist())
     measured = (found.bounded, found.distance, found.spread_ratio, found.spectrum_distance)
-    return _LongRun(*measured, exponents, errors, lyapunov.dimension)
+    settles = exponents[0] < 0.0 and _fades(run.values)
+    return _LongRun(*measured, exponents, errors, lyapunov.dimension, settles)
+
+
+def _fades(values: FloatArray) -> bool:
+    """Whether the second half of a run moves less than the first."""
+    half = values.size // 2
+    return bool(np.std(values[half:]) < EXAMINATION.settled_spread * np.std(values[:half]))
+
+
+def _own_span(regular: RegularClosure, records: Sequence[FloatArray], dt: float, spacing: float) -> _LongRun:
+    """Runs of a ``regular`` that settles at rest, from the first of every record's states over its own span: what a
+    decay looks like later, no record of it shows."""
+    spread = np.std(np.concatenate(records), axis=0)
+    runs = [
+        forecast(regular.field, s[0], spread, (len(s) - 1) * dt, dt, rtol=INTEGRATION.rollout_rtol) for s in records
+    ]
+    signal, values = np.concatenate([s[:, 0] for s in records]), np.concatenate([run.values for run in runs])
+    if not all(run.completed for run in runs) or signal.size <= EXAMINATION.shortest_run:
+        return _LongRun(False, inf, nan, nan)
+    return _LongRun(
+        True,
+        quantile_distance(signal, values),
+        float(np.std(values) / np.std(signal)),
+        spectrum_distance(signal, values, spacing, spacing),
+    )
 
 
 def gather(joint: JointFit, records: Sequence[Series], interrupt: Callable[[], bool]) -> Evidence:
@@ -272,6 +363,11 @@ def gather(joint: JointFit, records: Sequence[Series], interrupt: Callable[[], b
     residuals = np.concatenate([p.residuals for p in joint.paths])
     states = np.concatenate([p.states for p in joint.paths])
     run = _long_run(model.regular, states[~np.isnan(states[:, 0])], model.time, jets.spacing)
+    if run.transient:
+        whole = [p.states[~np.isnan(p.states[:, 0])] for p in joint.paths]
+        own = _own_span(model.regular, whole, records[0].dt, jets.spacing)
+        shown = {name: getattr(own, name) for name in ("bounded", "distance", "spread_ratio", "spectrum_distance")}
+        run = replace(run, **shown)
     apart = held_out(joint, records, interrupt) if run.bounded and joint.complete else HeldOut()
     smooth = jets.u[:, 0]
     drift, drift_error = mean_drift(smooth)
@@ -298,8 +394,16 @@ def gather(joint: JointFit, records: Sequence[Series], interrupt: Callable[[], b
         score=joint.score,
         offset=abs(float(np.mean(smooth))) / float(np.std(smooth)),
         clean=joint.prepared.clean,
+        certainty=_certainty(joint),
         **vars(run),
     )
+
+
+def _certainty(joint: JointFit) -> float:
+    """The least certain free coefficient over its standard error."""
+    model = joint.identified
+    errors = np.sqrt(np.maximum(np.diag(model.covariance), 1e-300))
+    return float(np.min(np.abs(model.terms.coefficients[model.terms.free]) / errors, initial=inf))
 
 
 def bounded_runs(closure: Closure, embedding: Embedding, states: FloatArray) -> int:

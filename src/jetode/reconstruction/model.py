@@ -17,6 +17,7 @@ import numpy as np
 
 from jetode.equations.closure import Closure
 from jetode.equations.field import Field
+from jetode.equations.notation import slope_labels
 from jetode.equations.regular import RegularClosure
 from jetode.integration.forecast import Forecast, forecast_many
 from jetode.joint.path import EndState, Identified, StateFit
@@ -25,9 +26,12 @@ from jetode.reconstruction.dynamics.base import Ahead, Coefficient, Dynamics, ch
 from jetode.reconstruction.dynamics.rational import RationalDynamics
 from jetode.reconstruction.dynamics.regular import RegularDynamics
 from jetode.reconstruction.evidence import AnyEvidence, Evidence, evidence_of
+from jetode.reconstruction.held_out_bands import HeldOutBands
+from jetode.reconstruction.naming import NamedEquation, named
 from jetode.reconstruction.record_info import RecordInfo, SplineInfo
 from jetode.reconstruction.settings import INTEGRATION
 from jetode.reconstruction.verdict import Verdict
+from jetode.records.conversion import as_series
 from jetode.records.series import Series
 from jetode.signal.decimate import decimate
 from jetode.support import markup, plotting
@@ -38,10 +42,14 @@ from jetode.support.files import write_text
 SAME_STEP = 1e-6  # relative difference up to which two sampling intervals are one
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Model:
     """A reconstruction: the ``record`` it starts from (the last one of several), the ``dynamics`` it integrates, the
-    ``verdict`` on it, and plain data on how it was found (``settings``, ``diagnostics``)."""
+    ``verdict`` on it, and plain data on how it was found (``settings``, ``diagnostics``).
+
+    ``forecaster``: what forecasts, where that is farther than the equation of ``dynamics`` does; ``bands``: from
+    held-out errors, where the model is not exact.
+    """
 
     method: str
     noise_sigma: float
@@ -51,6 +59,8 @@ class Model:
     spline: SplineInfo | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     diagnostics: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    forecaster: Dynamics | None = field(default=None, repr=False)
+    bands: HeldOutBands | None = field(default=None, repr=False)
 
     # -- what was found ------------------------------------------------------------------------------------
 
@@ -90,16 +100,24 @@ class Model:
             counted = self.record.n * self.record.dt / max(self.evidence.oscillations, 1.0)
         return float(counted or 2.0 * pi * self.characteristic_time)
 
-    def equation(self, format: str = "text", digits: int = 6) -> Any:
-        """The equations as "text", "latex" or "sympy" (a dictionary from coordinate to rate)."""
+    @cached_property
+    def named(self) -> NamedEquation | None:
+        """The equation in the words of the record, with units and what each coordinate is; None where it has none."""
+        return named(self)
+
+    def equation(self, format: str = "text", digits: int | None = None) -> Any:
+        """The equations as "text", "latex" or "sympy" (a dictionary from coordinate to rate), in the record's symbols.
+
+        Coefficients are rounded to two digits of their standard errors unless ``digits`` says how many to show.
+        """
         if format not in ("text", "latex", "sympy"):
             raise InputError(f"The 'format' parameter must be text, latex or sympy. Got {format!r} instead.")
-        written = self.dynamics.equation
-        if written is None:
+        shown = self.named
+        if shown is None:
             raise InputError(f"A model of the kind {self.dynamics.kind!r} has no equation; it can only forecast.")
         if format == "sympy":
-            return written.rates()
-        return written.text(digits) if format == "text" else written.latex(digits)
+            return shown.rates()
+        return shown.text(digits) if format == "text" else shown.latex(digits)
 
     def coefficients(self) -> tuple[Coefficient, ...]:
         """Coefficients of the equation with standard errors (NaN where no covariance is known)."""
@@ -167,13 +185,14 @@ class Model:
         given = (record,) if isinstance(record, Series) else tuple(record)
         if not given:
             raise InputError("The 'record' parameter must be a Series or a sequence of them.")
-        used = tuple(self._as_fitted(r) for r in given)
+        used = tuple(self.as_fitted(r) for r in given)
         again = used[-1] is not given[-1]
         notes = (f"decimated by {self.record.decimation} after a low-pass filter, as for the fit",) if again else ()
         info = RecordInfo.of(used, self.record.decimation, notes)
-        return replace(self, record=info, dynamics=self.dynamics.with_records(used))
+        forecaster = None if self.forecaster is None else self.forecaster.with_records(used)
+        return replace(self, record=info, dynamics=self.dynamics.with_records(used), forecaster=forecaster)
 
-    def _as_fitted(self, record: Series) -> Series:
+    def as_fitted(self, record: Series) -> Series:
         """The record at the model's sampling interval."""
         dt, factor = self.record.dt, self.record.decimation
         if abs(record.dt - dt) <= SAME_STEP * dt:
@@ -185,6 +204,16 @@ class Model:
             f"The record must have the model's sampling interval, {dt:g}{also}. Got {record.dt:g} instead."
         )
 
+    def update(self, record: Any) -> Model:
+        """The model with more samples: ``record`` is its own record as it is now, or what follows its end.
+
+        Coefficients and path are fitted again from the old ones, without a search; the verdict says whether the
+        equation still holds.  A saved model needs the whole record.
+        """
+        from jetode.reconstruction.update import update
+
+        return update(self, record)
+
     # -- forecasts -----------------------------------------------------------------------------------------
 
     def forecast(
@@ -194,23 +223,32 @@ class Model:
         past_only: bool = True,
         samples: int = 200,
         seed: int | None = None,
-        coordinates: str = "auto",
         step: float | None = None,
+        record: Any = None,
         **options: Any,
     ) -> Forecast:
         """Run the model ahead from sample ``start`` (None: the end) for ``horizon`` in the record's time.
 
-        After the joint fit, ``samples`` members drawn from the posterior give the 50 % and 90 % bands (0: none);
-        ``seed`` draws them (default: that of the reconstruction).
-        ``coordinates``: "regular" (pole-free), "jet" (N/D, as the paper integrates), "auto" the first where there
-        is a regular form.  ``step``: time between the values (default: the record's).  ``options``: rtol, atol
+        ``record``: start in this new record instead of the model's own, as :meth:`with_record` does; anything that
+        holds one will do (an array has the model's sampling interval).
+        The 50 % and 90 % bands come from ``samples`` members drawn from the posterior of an exact equation (0: no
+        bands; ``seed`` draws them, default: that of the reconstruction), from held-out errors where it is not exact.
+        ``step``: time between the values (default: the record's).  ``options``: ``coordinates``, "regular"
+        (pole-free), "jet" (N/D, as the paper integrates) or "auto", the first where there is a regular form; rtol, atol
         (× std), max_step (× step), backend of :func:`jetode.integration.forecast.forecast`.
         """
+        if record is not None:
+            new = as_series(record, default_dt=self.record.dt)
+            return self.with_record(new).forecast(horizon, start, past_only, samples, seed, step, **options)
         if start is not None:
             check_start(start, self.record.n)
         dt = self.record.dt if step is None else step
         drawn = int(self.settings.get("seed") or 0) if seed is None else seed
-        return self.dynamics.forecast(Ahead(horizon, dt, start, past_only, samples, drawn, coordinates, options))
+        members = samples if self.bands is None else 0
+        coordinates = options.pop("coordinates", "auto")
+        ahead = Ahead(horizon, dt, start, past_only, members, drawn, coordinates, options)
+        run = replace((self.forecaster or self.dynamics).forecast(ahead), axis=self.record.axis(start))
+        return self.bands.around(run) if self.bands is not None and samples else run
 
     def forecasts(self, horizon: float, starts: Any, **options: Any) -> list[Forecast]:
         """Forecasts by N/D from several samples of the jets in one compiled call (the paper's protocol)."""
@@ -258,6 +296,11 @@ class Model:
             raise InputError("The model has no regular form.")
         return self.regular.states(jets)
 
+    def __repr__(self) -> str:
+        record = plotting.label(self.record.name or "the record", self.record.unit)
+        grade = f"grade {self.verdict.grade}"
+        return f"Model({record}: {self.order} coordinates, {len(self.coefficients())} coefficients, {grade})"
+
     # -- seeing it -----------------------------------------------------------------------------------------
 
     def plot(self, horizon: float | None = None, axes: Any = None) -> Any:
@@ -276,12 +319,12 @@ class Model:
 
     def plot_attractor(self, axes: Any = None) -> Any:
         """Embedded record against a long run of the model on 3-D (order 2: plane) ``axes``, returned."""
-        path = self.dynamics.jet_path
-        return plotting.attractor(axes, np.empty((0, self.order)) if path is None else path, self.rollout())
+        path, record = self.dynamics.jet_path, self.record
+        slopes = slope_labels(record.name, record.unit, record.time_unit, min(3, self.order))
+        return plotting.attractor(axes, np.empty((0, self.order)) if path is None else path, self.rollout(), slopes)
 
     def _repr_latex_(self) -> str | None:
-        written = self.shown_equation
-        return None if written is None else f"$${written.latex(4)}$$"
+        return None if self.shown_equation is None or self.named is None else f"$${self.named.latex()}$$"
 
     def _repr_html_(self) -> str:
         noise = self.summary()["noise"]
@@ -291,8 +334,10 @@ class Model:
             ("noise", f"{100 * noise['fraction']:.2g} % of the signal"),
             ("verdict", f"{self.verdict.grade}: {self.verdict.reason}"),
         ]
-        written = self.shown_equation
-        return markup.card("Model", rows, "" if written is None else "".join(written.mathml()))
+        shown = None if self.shown_equation is None else self.named
+        if shown is not None:
+            rows += [(name, meaning) for name, meaning in shown.meanings()]
+        return markup.card("Model", rows, "" if shown is None else "".join(shown.html()))
 
     @property
     def shown_equation(self) -> Any:

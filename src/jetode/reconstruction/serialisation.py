@@ -7,16 +7,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from jetode.reconstruction.dynamics.base import Dynamics
+from jetode.reconstruction.dynamics.black_box import BlackBoxDynamics
+from jetode.reconstruction.dynamics.memory import MemoryDynamics
 from jetode.reconstruction.dynamics.rational import RationalDynamics
 from jetode.reconstruction.dynamics.regular import RegularDynamics
+from jetode.reconstruction.held_out_bands import HeldOutBands
 from jetode.reconstruction.record_info import RecordInfo, SplineInfo
 from jetode.reconstruction.verdict import Verdict
 from jetode.support.errors import InputError
+from jetode.support.json import plain
+from jetode.support.schema import Mismatch, check
 
 if TYPE_CHECKING:
     from jetode.reconstruction.model import Model
@@ -24,11 +31,17 @@ if TYPE_CHECKING:
 FORMAT = "jetode-model"
 VERSION = 3
 READABLE = (2, 3)
+MOST_BYTES = 32 << 20  # of a file: a hundred times the largest model that was ever written
 SUMMARISED = ("kind", "closure", "regular", "poles")  # of the dynamics, in a summary
 
 # a kind of dynamics by its name: what reads its part of a file
 KINDS: Mapping[str, Callable[[Mapping[str, Any]], Dynamics]] = MappingProxyType(
-    {"rational": RationalDynamics.from_json, "regular": RegularDynamics.from_json}
+    {
+        "rational": RationalDynamics.from_json,
+        "regular": RegularDynamics.from_json,
+        "memory": MemoryDynamics.from_json,
+        "black box": BlackBoxDynamics.from_json,
+    }
 )
 
 
@@ -51,7 +64,14 @@ def summary(model: Model) -> dict[str, Any]:
 
 def to_json(model: Model) -> dict[str, Any]:
     """Everything but the records."""
-    return {"format": FORMAT, "version": VERSION, **summary(model), **model.dynamics.to_json()}
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        **summary(model),
+        **model.dynamics.to_json(),
+        "forecaster": None if model.forecaster is None else model.forecaster.to_json(),
+        "bands": None if model.bands is None else model.bands.to_json(),
+    }
 
 
 def from_json(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -61,6 +81,7 @@ def from_json(data: Mapping[str, Any]) -> dict[str, Any]:
     if data.get("version") not in READABLE:
         known = " and ".join(str(version) for version in READABLE)
         raise InputError(f"The model has version {data.get('version')}, and this jetode reads versions {known}.")
+    _check(data)
     try:
         return {
             "method": str(data["method"]),
@@ -71,9 +92,32 @@ def from_json(data: Mapping[str, Any]) -> dict[str, Any]:
             "spline": None if data["spline"] is None else SplineInfo(**data["spline"]),
             "settings": dict(data["settings"]),
             "diagnostics": dict(data["diagnostics"]),
+            "forecaster": _dynamics({**data, **data["forecaster"]}) if data.get("forecaster") else None,
+            "bands": HeldOutBands.from_json(data["bands"]) if data.get("bands") else None,
         }
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise InputError(f"The model file is incomplete or damaged: {error!r}.") from None
+    except InputError as error:
+        raise InputError(f"The model file is damaged: {error}") from None
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
+        raise InputError(f"The model file is damaged: {error!r}.") from None
+
+
+@cache
+def schema() -> dict[str, Any]:
+    """What a model file must look like."""
+    text = files("jetode.reconstruction").joinpath("schemas", "model.schema.json").read_text(encoding="utf-8")
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def _check(data: Mapping[str, Any]) -> None:
+    """Before anything is made of them: types, bounds, sizes of the arrays that belong together."""
+    kind = data.get("kind")
+    if kind is not None and not (isinstance(kind, str) and kind in KINDS):
+        raise InputError(f"The model is of the kind {str(kind)[:40]!r}, and this jetode knows {', '.join(KINDS)}.")
+    try:
+        check(data, schema())
+    except Mismatch as problem:
+        raise InputError(f"The model file is damaged: {problem}.") from None
 
 
 def _record(data: Mapping[str, Any]) -> RecordInfo:
@@ -83,19 +127,18 @@ def _record(data: Mapping[str, Any]) -> RecordInfo:
 
 
 def _dynamics(data: Mapping[str, Any]) -> Dynamics:
-    kind = data.get("kind") or ("rational" if data["identified"] is None else "regular")
-    if kind not in KINDS:
-        raise InputError(f"The model is of the kind {kind!r}, and this jetode knows {', '.join(KINDS)}.")
-    return KINDS[kind](data)
+    return KINDS[data.get("kind") or ("rational" if data["identified"] is None else "regular")](data)
 
 
 def read(path: str | Path) -> dict[str, Any]:
     """The JSON object in a file."""
     try:
+        if Path(path).stat().st_size > MOST_BYTES:
+            raise InputError(f"The model {str(path)!r} is larger than {MOST_BYTES >> 20} MB: this is no jetode model.")
         data = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"The model {str(path)!r} cannot be read: {error.strerror}.") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise InputError(f"The model {str(path)!r} is no JSON file.") from None
     if not isinstance(data, dict):
         raise InputError(f"This is no jetode model: its 'format' must be {FORMAT!r}.")
@@ -104,4 +147,4 @@ def read(path: str | Path) -> dict[str, Any]:
 
 def text(model: Model) -> str:
     """The file as it is written."""
-    return json.dumps(to_json(model), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    return json.dumps(plain(to_json(model)), ensure_ascii=False, allow_nan=False, indent=1) + "\n"

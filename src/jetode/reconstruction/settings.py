@@ -17,6 +17,7 @@ class Integration:
     rtol: float = 1e-8  # the paper's
     tight_rtol: float = 1e-12  # where the samples are nearly exact, so that the run does not limit the forecast
     nearly_exact: float = CLEAN_SIGMA  # of std: noise below which they are, as for the fit's own integrator
+    most_band_steps: int = 50_000  # of a forecast with bands: 80 MB of members, some ten seconds
     rollout_rtol: float = 1e-7  # of long runs, which are looked at as a whole
     rollout: float = 400.0  # tc: a long run visits an attractor such as Lorenz's on both sides many times
     rollout_density: float = 20.0  # points per tc: about 120 per period of a sine
@@ -41,6 +42,8 @@ class Examination:
     shortest_horizon: int = 8  # samples of such a forecast that can still fail
     holds: float = 0.4  # std: error within which a forecast holds
     reach: float = 2.0  # times the record's range on either side of its middle: beyond, a long run has left it
+    shortest_run: int = 50  # points of a run whose distribution can be compared
+    settled_spread: float = 0.8  # a long run whose second half moves less than this times the first settles at rest
     segment: float = 40.0  # of a periodogram: six periods of a sine
     band: float = 1.0  # 1/tc: frequencies compared, up to six times that of a sine
     paper_rollout: float = 50.0  # oscillations of a long run in the paper's verdict
@@ -64,6 +67,7 @@ class Limits:
     margin: float = DECISION.min_margin  # ΔBIC of one term, as the search demands
     score: float = DECISION.max_score  # of the test for missing terms, as the search demands
     oscillations: float = 5.0  # fewer cannot show a second time what they showed once
+    certainty: float = 5.0  # standard errors of a decay's least certain coefficient that make up for few oscillations
     terms: int = DECISION.few_terms  # coefficients: with more, a polynomial imitates what it cannot state
     exact: float = 1e-6  # of std: a residual that no imitation leaves, however many its coefficients
     skill: float = 0.25  # oscillations that held-out forecasts must hold
@@ -72,3 +76,20 @@ class Limits:
 
 
 LIMITS = Limits()
+
+
+@dataclass(frozen=True)
+class ContestSettings:
+    """What decides between forecasts that were tried on the same held-out starts."""
+
+    thresholds: tuple[float, ...] = (0.05, 0.1, 0.2, 0.4, 0.8)  # std: their mean time tells forecasts at the cap apart
+    ratio: float = 1.15  # score over that of the best simple method: less is not worth a model
+    clearly: float = 3.0  # standard errors of the difference: a linear process passes once in a thousand records
+    useful: float = 0.1  # oscillations that forecasts hold in the median: the window they are judged over
+    least: float = 0.01  # oscillations: a simple method that fails at once still counts as much
+    as_good: float = 0.95  # of the best score: nearer than the trials can tell apart
+    near: float = 0.5  # of the best median time: an equation that fails much sooner does not describe the motion
+    readable: int = DECISION.few_terms + 2  # coefficients of an equation that a person can read
+
+
+CONTEST = ContestSettings()

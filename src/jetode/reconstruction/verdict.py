@@ -9,10 +9,12 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from jetode.reconstruction import advice
-from jetode.reconstruction.checks import JOINT, PAPER, Check, first_failure
-from jetode.reconstruction.evidence import Evidence, PaperEvidence, RefusalEvidence
+from jetode.reconstruction.checks import CONTESTED, JOINT, PAPER, Check, first_failure
+from jetode.reconstruction.evidence import ContestEvidence, Evidence, PaperEvidence, RefusalEvidence
 from jetode.reconstruction.settings import EXAMINATION
+from jetode.signal.screen import Screen
 from jetode.signal.suitability import SUITABILITY
+from jetode.support import markup
 from jetode.support.errors import InputError
 
 Grade = Literal["exact", "approximate", "forecast", "none"]
@@ -68,6 +70,14 @@ class Verdict:
         """Whether the equation itself may be relied on."""
         return self.grade == "exact"
 
+    def _repr_html_(self) -> str:
+        rows = [("grade", self.grade), ("why", self.reason)]
+        if self.holds is not None:
+            rows.append(("holds", f"{self.holds.median:.3g} ({self.holds.lower:.3g} to {self.holds.upper:.3g})"))
+        if self.baseline is not None:
+            rows.append((f"best simple method, {self.baseline.name}", f"{self.baseline.time:.3g}"))
+        return markup.card("Verdict", [*rows, *([("what would help", self.advice)] if self.advice else [])])
+
     def to_json(self) -> dict[str, Any]:
         """Plain data; inverse of :meth:`from_json`."""
         return {
@@ -114,6 +124,33 @@ def _exact(e: Evidence) -> str:
         )
     followed = f"a held-out stretch is followed (χ² {e.held_out:.2f})"
     return f"Residuals are white, {followed} and a long run stays on the attractor."
+
+
+def judge_contest(evidence: ContestEvidence, readable: str | None, refused: Verdict) -> Verdict:
+    """The verdict where no equation is exact: on what forecasts farthest, and on the equation that can be read
+    (``readable``, its name) where one comes near it; ``refused`` says why it is not exact."""
+    chosen, base = evidence.entry(evidence.chosen), evidence.entry(evidence.baseline)
+    holds, baseline = Holds(chosen.time, chosen.lower, chosen.upper), Baseline(base.name, base.time)
+    failed = first_failure(CONTESTED, evidence)
+    if failed is not None:
+        reason = f"{failed.sentence(evidence)} {refused.reason}"
+        return Verdict("none", reason, refused.advice or failed.advice(evidence), holds, baseline)
+    if readable is None:
+        reason = f"{_capital(chosen.name)} forecasts it. {refused.reason}"
+        return Verdict("forecast", reason, refused.advice, holds, baseline)
+    own = evidence.entry(readable)
+    farther = "" if readable == chosen.name else f"; {chosen.name} forecasts farther and is used for that"
+    reason = f"{_capital(own.name)} holds for {own.time:.3g} in the median of {evidence.trials} trials{farther}."
+    return Verdict("approximate", f"{reason} Not exact: {refused.reason}", refused.advice, holds, baseline)
+
+
+def _capital(name: str) -> str:
+    return name[:1].upper() + name[1:]
+
+
+def judge_screen(found: Screen) -> Verdict:
+    """The verdict on a record in which nothing can be found."""
+    return Verdict("none", found.sentence(), advice.NOTHING)
 
 
 def judge_refusal(evidence: RefusalEvidence) -> Verdict:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jetode.records.units import SECONDS
+from jetode.records.axis import timestamps
 from jetode.support import markup
 from jetode.support.arrays import FloatArray
 from jetode.support.errors import InputError
@@ -31,7 +31,7 @@ LARGEST = 1e60
 LARGEST_STEP = 1e30
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Series:
     """A uniformly sampled channel; ``values`` is a read-only float64 array, NaN where a sample is missing."""
 
@@ -66,10 +66,7 @@ class Series:
     @property
     def timestamps(self) -> NDArray[np.datetime64] | None:
         """Absolute times of the samples, where the record has a start and its unit of time is known."""
-        seconds = SECONDS.get(self.time_unit)
-        if self.start is None or seconds is None:
-            return None
-        return self.start + np.round(self.times * (seconds * 1e9)).astype("timedelta64[ns]")
+        return timestamps(self.start, self.time_unit, self.times)
 
     @property
     def duration(self) -> float:
@@ -138,6 +135,14 @@ class Series:
 
         times = self.times if self.timestamps is None else self.timestamps
         return pd.Series(self.values, index=pd.Index(times, name="t"), name=self.name or None)
+
+    def __repr__(self) -> str:
+        gaps = int(np.isnan(self.values).sum())
+        missing = f", {gaps} missing" if gaps else ""
+        since = f", from {self.start}" if self.start is not None else ""
+        named = " ".join(word for word in (self.name, f"[{self.unit}]" if self.unit else "") if word)
+        size = f"{self.n} samples{missing}, dt {self.dt:g} {self.time_unit}".rstrip()
+        return f"Series({named}{': ' if named else ''}{size}, std {self.std:.4g}{since})"
 
     def _repr_html_(self) -> str:
         gaps = int(np.isnan(self.values).sum())

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from jetode.equations.closure import singular_set
+from jetode.equations.notation import slope_labels
 from jetode.equations.polynomials import evaluate
 from jetode.integration.forecast import Forecast
 from jetode.reconstruction.model import Model
@@ -129,13 +130,13 @@ def attractor_figure(model: Model, jets: FloatArray) -> Figure:
     for states, role, name in ((path, "smoothed", "record"), (run[:stop], "model", "model, long run")):
         points = {axis: numbers(states[:MOST_SOLID, i], 4) for i, axis in zip(range(d), "xyz", strict=False)}
         traces.append({**points, "mode": "lines", "role": role, "name": name, "width": 2 if d == 3 else 1})
-    names = [f"u{i}" for i in range(d)]
+    names = slope_labels(model.record.name, model.record.unit, model.record.time_unit, d)
     titles = {f"{axis}axis": {"title": {"text": name}} for axis, name in zip("xyz", names, strict=False)}
     return Figure(
         "attractor",
         "Attractor",
-        f"The record in the coordinates u0 (signal), u1 (its slope){' and u2 (its curvature)' if d == 3 else ''}, and "
-        "a long run of the equation from the last sample. Both should fill the same region.",
+        f"The record as signal, its slope{' and the slope of that' if d == 3 else ''}, and a long run of the equation "
+        "from the last sample. Both should fill the same region.",
         tuple(traces),
         titles,
         solid=d == 3,
@@ -182,7 +183,7 @@ def residual_figures(model: Model, record: Series) -> list[Figure]:
 
 
 def singular_figures(model: Model, jets: FloatArray) -> list[Figure]:
-    """The plane (u0, u1) with D = 0 and the places where the record crosses it, where there is such a set."""
+    """The plane of signal and slope with D = 0 and where the record crosses it, where there is such a set."""
     closure = model.dynamics.closure
     if closure is None or all(not any(e) for e in closure.denominator):
         return []
@@ -198,10 +199,11 @@ def singular_figures(model: Model, jets: FloatArray) -> list[Figure]:
     if all(not any(e[2:]) for e in denominator):
         x, y = (np.linspace(low[i], high[i], GRID) for i in (0, 1))
         points = np.stack([*np.meshgrid(x, y), *[np.zeros((GRID, GRID))] * (model.order - 2)], axis=-1)
-        surface = evaluate(denominator, points)
-        traces.append({"x": numbers(x), "y": numbers(y), "z": [numbers(row, 4) for row in surface], "kind": "zero",
-                       "role": "model", "name": "D = 0"})  # fmt: skip
+        x_zero, y_zero = zero_lines(x, y, evaluate(denominator, points))
+        traces.append({"x": numbers(x_zero), "y": numbers(y_zero), "mode": "lines", "role": "model", "name": "D = 0",
+                       "width": 3})  # fmt: skip
     crossings = path[meets.crossings][:MOST]
+    titles = slope_labels(model.record.name, model.record.unit, model.record.time_unit, 2)
     traces.append({"x": numbers(crossings[:, 0], 4), "y": numbers(crossings[:, 1], 4), "mode": "markers",
                    "role": "mark", "name": "crossings", "size": 6})  # fmt: skip
     found = Figure(
@@ -215,9 +217,19 @@ def singular_figures(model: Model, jets: FloatArray) -> list[Figure]:
             else f"There the numerator is {meets.misfit:.2g} of its typical size; a forecast may stop there."
         ),
         tuple(traces),
-        {"xaxis": {"title": {"text": label("u0", model.record.unit)}}, "yaxis": {"title": {"text": "u1"}}},
+        {f"{axis}axis": {"title": {"text": title}} for axis, title in zip("xy", titles, strict=True)},
     )  # fmt: skip
     return [found]
+
+
+def zero_lines(x: FloatArray, y: FloatArray, surface: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Where a surface over a grid is 0: the lines, NaN between them."""
+    from contourpy import contour_generator
+
+    lines: Any = contour_generator(x, y, surface).lines(0.0)
+    parts = [part for line in lines for part in (line, np.full((1, 2), np.nan))]
+    joined = np.concatenate(parts) if parts else np.empty((0, 2))
+    return joined[:, 0], joined[:, 1]
 
 
 def embedding_figures(model: Model) -> list[Figure]:

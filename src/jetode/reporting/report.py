@@ -1,11 +1,14 @@
 """One self-contained HTML report about a reconstruction: no network, opens from disk, figures one can turn.
 
 The page is ``templates/report.html`` with its style and script inlined; figures go in as plain data with named
-roles (record, model, …) that the script colours for light and dark.
+roles (record, model, …) that the script colours for light and dark.  plotly.js comes along as its partial bundle for
+scatter and scatter3d (``npm pack plotly.js-gl3d-dist-min@4.1.1``, MIT), compressed, and the letters and signs of
+equations of STIX Two Math (Open Font License): formulas look alike everywhere, and a report has less than 2 MB.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import platform
 from collections.abc import Sequence
@@ -16,11 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from jetode.equations import mathml
-from jetode.equations.writers import text
 from jetode.integration.forecast import Forecast
 from jetode.reconstruction.checks import CHECKS, notes, walk
 from jetode.reconstruction.model import Model
+from jetode.reconstruction.naming import NamedEquation
 from jetode.records.series import Series
 from jetode.reporting import figures as report_figures
 from jetode.reporting.exports import FORMATS
@@ -28,7 +30,8 @@ from jetode.reporting.figures import Figure
 from jetode.reporting.forecast_reach import lyapunov_exponent, next_steps, outlook, sentence
 
 LONG_FORM = 60  # terms: a longer rational closure is left to model.json
-VERSIONS = ("jetode", "numpy", "scipy", "numba", "plotly")
+VERSIONS = ("jetode", "numpy", "scipy", "numba")
+LIBRARY, FONT = "plotly-gl3d.min.js.gz", "stix-two-math.woff2"
 
 
 @dataclass(frozen=True)
@@ -46,13 +49,12 @@ def report(model: Model, forecast: Forecast, records: Sequence[Series] = (), com
     ``records`` are those the model was fitted to (default: the model's own), ``command`` what repeats the run.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
-    from plotly.offline import get_plotlyjs
 
     records = tuple(records) or model.records
     figures = report_figures.all_figures(model, forecast, records)
     environment = Environment(loader=PackageLoader("jetode.reporting"), autoescape=True, undefined=StrictUndefined)
     ahead = outlook(model, forecast)
-    written = model.dynamics.equation
+    written = model.named
     return environment.get_template("report.html").render(
         title=f"Reconstruction of {model.record.name or 'the record'}",
         grade=model.verdict.grade,
@@ -61,11 +63,11 @@ def report(model: Model, forecast: Forecast, records: Sequence[Series] = (), com
         facts=facts(model, ahead.text() if model.verdict.grade != "none" else "", records),
         notes=model.record.notes,
         shown=model.shown_equation is not None,
-        equations=[] if written is None else written.mathml(),
+        equations=[] if written is None else written.html(),
         rational=_rational(model),
         text="" if written is None else written.text(),
         latex="" if written is None else written.latex(),
-        coordinates=coordinates(model),
+        meanings=[] if written is None else written.meanings(),
         figures=figures,
         figure_json=_script(json.dumps({f.name: f.plain() for f in figures.values()}, allow_nan=False)),
         tables={
@@ -79,7 +81,8 @@ def report(model: Model, forecast: Forecast, records: Sequence[Series] = (), com
         formats=tuple(FORMATS),
         style=_part("report.css"),
         script=_part("report.js"),
-        plotly=get_plotlyjs(),
+        plotly=_packed(LIBRARY),
+        font=_packed(FONT),
     )
 
 
@@ -88,11 +91,16 @@ def _rational(model: Model) -> list[str]:
     closure = model.dynamics.closure
     if model.regular is None or closure is None or len(closure.numerator) + len(closure.denominator) > LONG_FORM:
         return []
-    return mathml.equations(closure)[-1:]
+    return NamedEquation(closure, (), model.record).html(4)[-1:]
 
 
 def _part(name: str) -> str:
     return (files("jetode.reporting") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _packed(name: str) -> str:
+    """A binary file of the templates as text that a page can hold."""
+    return base64.b64encode((files("jetode.reporting") / "templates" / name).read_bytes()).decode()
 
 
 def _script(text: str) -> str:
@@ -102,22 +110,6 @@ def _script(text: str) -> str:
 
 def _number(value: float | None, digits: int = 4) -> str:
     return "–" if value is None or not np.isfinite(value) else f"{value + 0.0:.{digits}g}"
-
-
-def coordinates(model: Model) -> str:
-    """What the letters of the equation stand for."""
-    channel = f"u₀ is {model.record.name or 'the recorded channel'}"
-    regular = model.regular
-    if model.dynamics.closure is None:
-        return f"{channel}."
-    if regular is None:
-        return f"{channel}, u₁ its slope, u₂ the slope of that, and so on."
-    if regular.is_chain:
-        return f"{channel}, and v and w hidden coordinates that the record determines but does not show."
-    slopes = "" if model.order == 2 else ", u₁ its slope" + (", u₂ the slope of that, and so on" * (model.order > 3))
-    if not regular.a and regular.pole_factor() is None:
-        return f"{channel}{slopes}, and w the next slope."
-    return f"{channel}{slopes}, and w a hidden coordinate that the record determines but does not show."
 
 
 def facts(model: Model, held: str, records: Sequence[Series]) -> list[tuple[str, str]]:
@@ -151,25 +143,19 @@ def facts(model: Model, held: str, records: Sequence[Series]) -> list[tuple[str,
 
 
 def coefficients(model: Model) -> Table:
-    """Coefficients with standard errors, in the record's units."""
+    """Coefficients with standard errors, in the record's units and to two digits of their errors."""
     rows = []
-    written = model.dynamics.equation
-    for c in model.coefficients():
-        names = () if written is None else written.names
+    for term in () if model.named is None else model.named.terms():
+        c = term.coefficient
         ratio = abs(c.value / c.standard_error) if c.standard_error > 0 else np.nan
         error = "fixed" if c.standard_error == 0 else _number(c.standard_error, 2)
         kept = f"{100 * c.stability:.0f}\u202f%" if np.isfinite(c.stability) else "–"
-        rows.append((c.part, _monomial(c.powers, names), _number(c.value, 6), error, _number(ratio, 3), kept))
+        rows.append((term.rate, term.term, term.value, error, term.unit, _number(ratio, 3), kept))
     caption = (
-        "Coefficients in the record’s units; z is the value in units of its standard error, and a term is kept in so "
+        "Coefficients and where they stand; z is the value in units of its standard error, and a term is kept in so "
         "many of 100 resamplings of the record’s stretches"
     )
-    return Table(caption, ("part", "term", "value", "standard error", "z", "kept"), tuple(rows))
-
-
-def _monomial(powers: Sequence[int], names: Sequence[str]) -> str:
-    exponents = tuple(powers)
-    return text({exponents: 1.0}, tuple(names)[: len(exponents)])
+    return Table(caption, ("rate", "term", "value", "standard error", "unit", "z", "kept"), tuple(rows))
 
 
 def evidence(model: Model) -> Table:
@@ -190,7 +176,8 @@ def equilibria(model: Model) -> Table:
     for e in model.diagnostics.get("equilibria") or ():
         values = ", ".join(f"{re:.3g}" + (f"{im:+.3g}i" if im else "") for re, im in e["eigenvalues"])
         rows.append((_number(e["state"][0], 5), _number(e["state"][-1], 5), e["kind"], values))
-    return Table("Equilibria of the equation", ("u0", "w", "kind", "eigenvalues"), tuple(rows))
+    names = ("x", "w") if model.named is None else (model.named.names[0], model.named.names[-1])
+    return Table("Equilibria: where the equation stands still", (*names, "kind", "eigenvalues"), tuple(rows))
 
 
 def rivals(model: Model) -> Table:

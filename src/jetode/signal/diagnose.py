@@ -18,9 +18,11 @@ from jetode.signal.delay import embedding_delay, false_nearest_neighbours
 from jetode.signal.jets_against_delays import Sufficiency, sufficiency
 from jetode.signal.noise import is_clean, noise_floor, noise_scale
 from jetode.signal.oscillations import mean_drift, oscillation
+from jetode.signal.screen import Screen, screen
 from jetode.signal.spline import smooth
 from jetode.signal.suitability import SUITABILITY
 from jetode.signal.surrogate_test import surrogate_test
+from jetode.support import markup
 
 MINIMUM_SAMPLES = 200
 SURROGATE_DIMENSION = 3
@@ -47,7 +49,7 @@ FULL = Effort()
 QUICK = Effort(samples=20_000, tested=4_000, per_delay=8, surrogates=19, jets=False)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Diagnosis:
     """What is known of a record before any model; times in samples unless said otherwise."""
 
@@ -71,6 +73,7 @@ class Diagnosis:
     drift_std: float  # ratio of the halves' stds minus 1
     surrogate_p: float
     sufficiency: Sufficiency | None  # None: too short to tell, or not asked for
+    screened: Screen | None  # whether the recent past tells the future; None: too short to tell
 
     @property
     def deterministic(self) -> bool:
@@ -105,13 +108,31 @@ class Diagnosis:
             found.append("Jets do not show all that determines the future; another channel may.")
         return tuple(found)
 
+    @property
+    def suitability(self) -> tuple[str, str]:
+        """One of suitable, doubtful and unsuitable, and why in a sentence."""
+        if self.screened is not None and self.screened.hopeless:
+            return "unsuitable", self.screened.sentence()
+        if self.advice:
+            return "doubtful", self.advice[0]
+        seen = "Nothing stands against it." if self.screened is None else self.screened.sentence()
+        return "suitable", seen
+
     def to_json(self) -> dict[str, Any]:
         """Plain data with the derived judgements."""
-        shown = None if self.sufficiency is None else self.sufficiency.to_json()
-        return {**asdict(self), "sufficiency": shown, "deterministic": self.deterministic, "advice": list(self.advice)}
+        word, why = self.suitability
+        return {
+            **asdict(self),
+            "sufficiency": None if self.sufficiency is None else self.sufficiency.to_json(),
+            "screened": None if self.screened is None else self.screened.to_json(),
+            "deterministic": self.deterministic,
+            "advice": list(self.advice),
+            "suitability": word,
+            "because": why,
+        }
 
-    def text(self) -> str:
-        """The diagnosis as lines for a terminal."""
+    def rows(self) -> list[tuple[str, str]]:
+        """The diagnosis as pairs of a name and a text."""
         unit = f" {self.time_unit}" if self.time_unit else ""
         gaps = f", {self.missing} missing" if self.missing else ""
         noise = f"σ {self.noise_floor:.3g}, {100 * self.noise_fraction:.2g} % of the signal"
@@ -135,8 +156,20 @@ class Diagnosis:
         ]
         if self.sufficiency is not None:
             rows.append(("jets", self.sufficiency.sentence()))
-        rows += [("note", sentence) for sentence in self.advice]
-        return "\n".join(f"{name:<10} {text}" for name, text in rows)
+        word, why = self.suitability
+        notes = [("note", sentence) for sentence in self.advice if sentence != why]
+        return [*rows, *notes, ("verdict", f"{word}, because: {why}")]
+
+    def text(self) -> str:
+        """The diagnosis as lines for a terminal."""
+        return "\n".join(f"{name:<10} {text}" for name, text in self.rows())
+
+    def __repr__(self) -> str:
+        against = f"{len(self.advice)} notes" if self.advice else "nothing stands against it"
+        return f"Diagnosis({self.n} samples, noise {100 * self.noise_fraction:.2g} % of the signal: {against})"
+
+    def _repr_html_(self) -> str:
+        return markup.card("Diagnosis", self.rows())
 
 
 def diagnose(record: Any, seed: int = 0, dt: float | None = None, effort: Effort = FULL) -> Diagnosis:
@@ -191,6 +224,7 @@ def diagnose(record: Any, seed: int = 0, dt: float | None = None, effort: Effort
         drift_std=float(second.std() / first.std()) - 1.0 if np.ptp(first) > 0 else math.inf,
         surrogate_p=test.p_value,
         sufficiency=sufficiency(values) if effort.jets else None,
+        screened=screen([record]),
     )
 
 

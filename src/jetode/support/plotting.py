@@ -5,6 +5,7 @@ Colours are Okabe and Ito's, safe for colour-blind readers.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from jetode.support.arrays import FloatArray
@@ -80,7 +81,7 @@ def record_and_forecast(
     return forecast(axes, times[-1] + ahead.t, ahead)
 
 
-def attractor(axes: Any, path: FloatArray, rollout: FloatArray) -> Any:
+def attractor(axes: Any, path: FloatArray, rollout: FloatArray, labels: Sequence[str]) -> Any:
     """Record and long run in the first three (or two) jet coordinates."""
     d = min(3, rollout.shape[1])
     axes = new_axes(axes, "3d" if d == 3 else None)
@@ -88,7 +89,7 @@ def attractor(axes: Any, path: FloatArray, rollout: FloatArray) -> Any:
     axes.plot(*path[:, :d].T, color=SMOOTHED, linewidth=0.6, label="record")
     for i, set_label in enumerate((axes.set_xlabel, axes.set_ylabel, getattr(axes, "set_zlabel", None))):
         if set_label is not None and i < d:
-            set_label(f"u{i}")
+            set_label(labels[i])
     axes.legend(loc="upper left")
     return axes
 

@@ -8,6 +8,7 @@ import pytest
 from jetode.catalogue.systems import systems
 from jetode.experiments.core import scoring
 from jetode.experiments.core.oracle import Oracle, exact_regular
+from jetode.integration.windowed_prediction_time import windowed_vpt
 from jetode.signal.noise import add_noise
 
 PERIOD = 40
@@ -28,13 +29,13 @@ def test_an_error_that_sets_in_is_seen_where_its_window_is_half_full_of_it():
     """rms over 4 samples of an error e from sample k on exceeds 0.4 where more than (0.4/e)² of the window is wrong."""
     error = np.zeros((3, 161))
     error[0, 50:], error[1, 50:], error[2, 50:] = 0.41, 0.39, 10.0
-    np.testing.assert_allclose(scoring.windowed_vpt(error, PERIOD) * PERIOD, [50, 160, 47])
+    np.testing.assert_allclose(windowed_vpt(error, PERIOD) * PERIOD, [50, 160, 47])
 
 
 def test_a_single_wrong_sample_is_averaged_away():
     error = np.zeros((1, 161))
     error[0, 50] = 0.7  # rms over the window 0.35
-    assert scoring.windowed_vpt(error, PERIOD) == [4.0]
+    assert windowed_vpt(error, PERIOD) == [4.0]
 
 
 def test_the_time_is_free_of_units():

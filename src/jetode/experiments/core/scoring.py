@@ -14,12 +14,10 @@ from typing import Any
 import numpy as np
 
 from jetode.integration.valid_prediction_time import valid_prediction_time
+from jetode.integration.windowed_prediction_time import FAILED, window_samples, windowed_rms, windowed_vpt
 from jetode.support.arrays import BoolArray, FloatArray, IntArray
 
-THRESHOLD = 0.4  # of std, on recordings: twice the paper's, since the samples compared with are noisy too
-WINDOW = 0.1  # of an oscillation: long enough to average noise, short beside what is measured
 BLOWN = 2.0  # ranges of a recording from its median: a forecast there has blown up
-FAILED = 1e3  # std: the error of a forecast that is not there; finite, since windows are differences of sums
 TIMES = (0.25, 0.5, 1.0, 2.0, 4.0)  # oscillations at which errors are shown
 
 
@@ -46,25 +44,6 @@ def coverage(truth: FloatArray, lower: FloatArray, upper: FloatArray) -> float:
 
 
 # -- recordings ---------------------------------------------------------------------------------------------------
-
-
-def window_samples(period: float) -> int:
-    """Samples over which errors are averaged; ``period`` in samples."""
-    return max(1, round(WINDOW * period))
-
-
-def windowed_rms(error: FloatArray, width: int) -> FloatArray:
-    """Root mean square of rows of errors over ``width`` samples from each on: (s, n − width + 1)."""
-    squares = np.where(np.isfinite(error), np.minimum(np.abs(error), FAILED), FAILED) ** 2
-    sums = np.concatenate([np.zeros((error.shape[0], 1)), np.cumsum(squares, axis=1)], axis=1)
-    return np.asarray(np.sqrt(np.maximum(sums[:, width:] - sums[:, :-width], 0.0) / width))
-
-
-def windowed_vpt(error: FloatArray, period: float, threshold: float = THRESHOLD) -> FloatArray:
-    """VPT in oscillations of rows of errors in std: where the windowed rms first exceeds the threshold, or the end."""
-    beyond = windowed_rms(error, min(window_samples(period), error.shape[1])) > threshold
-    first = np.where(beyond.any(axis=1), beyond.argmax(axis=1), error.shape[1] - 1)
-    return np.asarray(first / period)
 
 
 def truths(values: FloatArray, ends: IntArray, steps: int) -> FloatArray:

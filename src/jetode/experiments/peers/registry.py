@@ -17,6 +17,7 @@ from importlib.util import find_spec
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jetode.baselines import linear
 from jetode.equations.field import Field
 from jetode.experiments.core.sweep import one_thread
 from jetode.experiments.peers.narx import (
@@ -101,7 +102,8 @@ def sindy(past: Past, setting: Setting) -> Rollout:
     def one(values: FloatArray, end: int, steps: int) -> FloatArray:
         start = jets(values[max(0, end - round(60 * past.tc)) : end + 1], 2)[-1 - trim]
         limit = FAR * 4 * spread + np.abs(start)
-        run = integrate(field, start, trim + steps + 1, 1.0 / past.tc, 1e-7, 1e-9, 1.0, limit, 50_000)
+        control = {"rtol": 1e-7, "atol": 1e-9, "max_step": 1.0, "bound": limit, "max_steps": 50_000}
+        run = integrate(field, start, trim + steps + 1, 1.0 / past.tc, **control)
         out = np.full(steps + 1, np.nan)
         ahead = run.states[trim:, 0]
         out[: ahead.size] = ahead
@@ -118,21 +120,12 @@ def sindy(past: Past, setting: Setting) -> Rollout:
 
 def persistence(values: FloatArray, dt: float, seed: int) -> Rollout:
     """The last value for ever."""
-    return lambda seen, ends, steps: np.repeat(seen[ends][:, None], steps + 1, axis=1)
+    return linear.persistence((), 0.0)
 
 
 def repetition(values: FloatArray, dt: float, seed: int) -> Rollout:
-    """The last oscillation again and again; its length is the lag at which the end of the record repeats best."""
-    oscillation = 2.0 * np.pi * Past.of(values)[0].tc
-    lags = np.arange(max(2, round(0.4 * oscillation)), min(round(2.5 * oscillation), values.size // 3) + 1)
-    length = min(round(oscillation), values.size // 3)
-
-    def one(past: FloatArray, steps: int) -> FloatArray:
-        misfit = [np.mean((past[-length:] - past[-length - lag : -lag]) ** 2) for lag in lags]
-        cycle = past[-int(lags[int(np.argmin(misfit))]) :]
-        return np.concatenate([past[-1:], np.resize(cycle, steps)])
-
-    return lambda seen, ends, steps: np.stack([one(seen[: end + 1], steps) for end in ends])
+    """The last oscillation again and again."""
+    return linear.repetition((), 2.0 * np.pi * Past.of(values)[0].tc)
 
 
 # -- the registry --------------------------------------------------------------------------------------------

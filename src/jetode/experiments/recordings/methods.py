@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
-from importlib.util import find_spec
 from time import process_time
 from typing import Any
 
@@ -24,7 +23,7 @@ from jetode.support.errors import InputError
 
 OURS = "jetode"
 RECONSTRUCT = "jetode.reconstruction.reconstruct"  # by name, so that a peer's fingerprint does not hold our code
-BASELINES = "jetode.baselines"
+BASELINES = "jetode.baselines.contest"
 SIMPLE = ("persistence", "repetition", "autoregression", "analogue")
 TWINS = {"persistence", "repetition", "AR"}  # peers that are baselines too
 EXACT = "exact"
@@ -49,23 +48,18 @@ class Runs:
 
 def available() -> dict[str, tuple[str, ...]]:
     """Methods that can be measured, and the modules whose code they are."""
-    has_baselines = find_spec(BASELINES) is not None
     out: dict[str, tuple[str, ...]] = {OURS: (RECONSTRUCT,)}
     for name, peer in peers.available().items():
-        if peer is not None and not (has_baselines and name in TWINS):
+        if peer is not None and name not in TWINS:
             out[name] = (peers.source(name),)
-    return out | (dict.fromkeys(SIMPLE, (BASELINES,)) if has_baselines else {})
+    return out | dict.fromkeys(SIMPLE, (BASELINES,))
 
 
 def measure(case: Case, name: str, seed: int = 0) -> Runs:
     """The forecasts of one method."""
     if name == OURS:
         return _ours(case)
-    return _rollouts(case, _baseline(case, name) if _is_baseline(name) else _peer(case, name, seed))
-
-
-def _is_baseline(name: str) -> bool:
-    return name in SIMPLE and find_spec(BASELINES) is not None
+    return _rollouts(case, _baseline(case, name) if name in SIMPLE else _peer(case, name, seed))
 
 
 Forecasts = Callable[[FloatArray, Any, int], FloatArray]  # (values up to any end, ends, steps) → (ends, steps + 1)
@@ -110,7 +104,7 @@ def _ours(case: Case) -> Runs:
         "trusted": bool(model.verdict.trusted),
         "reason": model.verdict.reason,
         "advice": model.verdict.advice,
-        "equation": model.equation(digits=4),
+        "equation": "" if model.dynamics.equation is None else model.equation(digits=4),
         "coefficients": len(model.coefficients()),
     }
     seconds = fitted - began, process_time() - fitted

@@ -47,15 +47,16 @@ def _add_product(axes, a, b, out):
             out[c, m] = total
 
 
-def eliminate_nodes(
-    axes, spans, transitions, arrows, defects, info, cross, gradient, arrow_info, arrow_gradient, q2, damping,
-):  # fmt: skip
-    """Backward Riccati recursion: cost-to-go ½ zᵀ[[H, B],[Bᵀ, C]]z + gᵀx + hᵀθ at every node, in place.
+def eliminate_nodes(linear, q2, damping):
+    """Backward Riccati recursion: cost-to-go ½ zᵀ[[H, B],[Bᵀ, C]]z + gᵀx + hᵀθ at every node of a ``Linearisation``.
 
-    At a node, ``H, B, g`` of all that follows is softened by the jump (W = (1 + q² H)⁻¹), carried through the
-    transition and added to what the node's own samples say.  Returns the coefficients' C, h after the first
-    nodes have been eliminated too, with the smoothers W and the factors of the first node of every record.
+    At a node, ``H, B, g`` of all that follows is softened by the jump (W = (1 + H Q)⁻¹ with Q = diag(``q2``), the
+    squared size of each coordinate's jumps), carried through the transition and added to what the node's own samples
+    say.  Returns H, B, g of every node, the coefficients' C, h after the first nodes have been eliminated too, and the
+    smoothers W.
     """
+    info, cross, gradient = linear.info.copy(), linear.cross.copy(), linear.gradient.copy()
+    arrow_info, arrow_gradient = linear.arrow_info, linear.arrow_gradient
     (n_nodes, d), n_free = gradient.shape, arrow_info.shape[0]
     c_info, c_grad, smoothers = arrow_info.copy(), arrow_gradient.copy(), np.empty((n_nodes, d, d))
     scratch = (
@@ -63,8 +64,11 @@ def eliminate_nodes(
         np.empty(d), np.empty(d), np.empty((CHUNK + 3 * d + 8, n_free)), np.empty((CHUNK + 3 * d + 8, n_free)),
     )  # fmt: skip
     sums = c_info, c_grad, smoothers
-    _eliminate(axes, spans, transitions, arrows, defects, info, cross, gradient, q2, damping, sums, scratch)
-    return c_info, c_grad, smoothers
+    _eliminate(
+        linear.program.axes, linear.data.layout.spans, linear.transitions, linear.arrows, linear.defects,
+        info, cross, gradient, q2, damping, sums, scratch,
+    )  # fmt: skip
+    return info, cross, gradient, *sums
 
 
 @kernel(**KERNEL)
@@ -79,7 +83,7 @@ def _eliminate(axes, spans, transitions, arrows, defects, info, cross, gradient,
             big_b = arrows[k]
             for c in range(d):
                 for e in range(d):
-                    soft[c, e] = q2 * info[k + 1, c, e]
+                    soft[c, e] = q2[e] * info[k + 1, c, e]
                 soft[c, c] += 1.0
             w = smoothers[k + 1]
             _invert_small(axes, soft, w)
@@ -109,13 +113,13 @@ def _eliminate(axes, spans, transitions, arrows, defects, info, cross, gradient,
                 acc = 0.0
                 for c in range(d):
                     acc += big_b[c, m] * m1[c] + b1[c, m] * defects[k, c]
-                    acc -= q2 * cross[k + 1, c, m] * g1[c]
+                    acc -= q2[c] * cross[k + 1, c, m] * g1[c]
                 c_grad[m] += acc
-            for c in range(d):  # C += Bᵀ(H₁B + B₁) + B₁ᵀB − q² H_Xθᵀ B₁
+            for c in range(d):  # C += Bᵀ(H₁B + B₁) + B₁ᵀB − H_Xθᵀ Q B₁
                 for m in range(n_free):
                     left[count, m], right[count, m] = big_b[c, m], hb[c, m]
                     left[count + 1, m], right[count + 1, m] = b1[c, m], big_b[c, m]
-                    left[count + 2, m], right[count + 2, m] = -q2 * cross[k + 1, c, m], b1[c, m]
+                    left[count + 2, m], right[count + 2, m] = -q2[c] * cross[k + 1, c, m], b1[c, m]
                 count += 3
             for c in range(d):
                 for e in range(d):
@@ -146,12 +150,18 @@ def _eliminate(axes, spans, transitions, arrows, defects, info, cross, gradient,
                         c_info[m, n] -= t * cross[k, c, n]
 
 
-def propagate_step(spans, transitions, arrows, defects, info, cross, gradient, smoothers, q2, theta_step, steps):
+def propagate_step(elimination, theta_step):
     """Forward sweep: the states' steps that go with the coefficients' step ``theta_step``."""
-    n_nodes, d = gradient.shape
-    shifts = defects + (arrows.reshape(n_nodes * d, -1) @ theta_step).reshape(n_nodes, d)
-    slopes = gradient + (cross.reshape(n_nodes * d, -1) @ theta_step).reshape(n_nodes, d)
-    _propagate(spans, transitions, shifts, info, slopes, smoothers, q2, steps, np.empty(d))
+    linear = elimination.linear
+    n_nodes, d = elimination.gradient.shape
+    shifts = linear.defects + (linear.arrows.reshape(n_nodes * d, -1) @ theta_step).reshape(n_nodes, d)
+    slopes = elimination.gradient + (elimination.cross.reshape(n_nodes * d, -1) @ theta_step).reshape(n_nodes, d)
+    steps = np.empty((n_nodes, d))
+    _propagate(
+        linear.data.layout.spans, linear.transitions, shifts, elimination.info, slopes, elimination.smoothers,
+        elimination.squares, steps, np.empty(d),
+    )  # fmt: skip
+    return steps
 
 
 @kernel(**KERNEL)
@@ -173,8 +183,8 @@ def _propagate(spans, transitions, shifts, info, gradient, smoothers, q2, steps,
                 for e in range(d):
                     acc += info[k, c, e] * steps[k, e]
             t[c] = acc
-        factor = 1.0 if begins else q2
         for c in range(d):
+            factor = 1.0 if begins else q2[c]
             acc = 0.0
             for e in range(d):
                 acc += smoothers[k, c, e] * t[e]
@@ -184,20 +194,21 @@ def _propagate(spans, transitions, shifts, info, gradient, smoothers, q2, steps,
 def propagate_covariance(spans, transitions, arrows, cross, smoothers, q2, theta_covariance):
     """Posterior covariance of every node's state, and of state with coefficients (θ uncertain as given).
 
-    Along the chain ``x_{k+1} = W (A x_k + B θ) − q² W H_Xθ θ + ε``, ``ε ~ N(0, q² W)``: exact for the linearised
+    Along the chain ``x_{k+1} = Wᵀ (A x_k + B θ) − Q W H_Xθ θ + ε``, ``ε ~ N(0, Q W)``: exact for the linearised
     problem, smoothed over the whole record; at the last node it is the filter's covariance.
     """
     n_nodes, d = smoothers.shape[:2]
     n_free = theta_covariance.shape[0]
     covariances = np.empty((n_nodes, d, d))
     mixed = np.zeros((n_nodes, d, n_free))
-    flows = smoothers[1:] @ transitions[:-1]
-    loads = -q2 * (smoothers @ cross)
-    loads[1:] += smoothers[1:] @ arrows[:-1]
+    turned = smoothers if np.ptp(q2) == 0.0 else smoothers.transpose(0, 2, 1)  # equal jumps: W is symmetric
+    flows = turned[1:] @ transitions[:-1]
+    loads = -q2[:, None] * (smoothers @ cross)
+    loads[1:] += turned[1:] @ arrows[:-1]
     begins = np.concatenate([[True], spans[:-1] == 0])
     loads[begins] = -smoothers[begins] @ cross[begins]
     directly = loads @ theta_covariance
-    own = np.where(begins, 1.0, q2)[:, None, None] * smoothers + directly @ loads.transpose(0, 2, 1)
+    own = np.where(begins[:, None], 1.0, q2)[:, :, None] * smoothers + directly @ loads.transpose(0, 2, 1)
     for k in range(n_nodes):
         covariances[k], mixed[k] = own[k], directly[k]
         if not begins[k]:

@@ -18,12 +18,14 @@ STEP_LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03)
 
 @dataclass(frozen=True)
 class Data:
-    """What is fitted, dimensionless: samples ``y``, their weights 1/σ² (0 = missing), nodes, integrator."""
+    """What is fitted, dimensionless: samples ``y``, their weights 1/σ² (0 = missing), nodes, integrator, and the size
+    of each coordinate's jumps relative to q (S of docs/mathematics.md (4.13); None: all alike)."""
 
     y: FloatArray
     weight: FloatArray
     layout: Layout
     tableau: Tableau
+    scale: FloatArray | None = None
 
     @property
     def n_samples(self) -> int:
@@ -69,23 +71,15 @@ class Linearisation:
 
     def at(self, states: FloatArray, coefficients: FloatArray) -> None:
         """Linearise around this point; the prior is added to the coefficients' block."""
-        data = self.data
-        linearise(
-            states, coefficients, data.y, data.weight, self.program, data.layout, data.tableau, self.n_free,
-            self.transitions, self.arrows, self.defects, self.info, self.cross, self.gradient,
-            self.arrow_info, self.arrow_gradient,
-        )  # fmt: skip
+        linearise(states, coefficients, self)
         self.arrow_info[np.diag_indices(self.n_free)] += self.precision
         self.arrow_gradient += self.precision * (coefficients[self.free] - self.mean)
 
     def eliminate(self, q: float, damping: float) -> Elimination:
         """Eliminate all node states for this q and damping."""
-        info, cross, gradient = self.info.copy(), self.cross.copy(), self.gradient.copy()
-        schur, reduced, smoothers = eliminate_nodes(
-            self.program.axes, self.data.layout.spans, self.transitions, self.arrows, self.defects, info, cross,
-            gradient, self.arrow_info, self.arrow_gradient, q * q, damping,
-        )  # fmt: skip
-        return Elimination(self, q, info, cross, gradient, schur, reduced, smoothers)
+        scale = self.data.scale
+        squares = np.full(self.defects.shape[1], q * q) if scale is None else (q * scale) ** 2
+        return Elimination(self, squares, *eliminate_nodes(self, squares, damping))
 
 
 @dataclass(frozen=True)
@@ -93,7 +87,7 @@ class Elimination:
     """The reduced system of the coefficients (Schur complement) and what the states' back-substitution needs."""
 
     linear: Linearisation
-    q: float
+    squares: FloatArray
     info: FloatArray
     cross: FloatArray
     gradient: FloatArray
@@ -111,12 +105,11 @@ class Elimination:
             matrix = self.schur * scale[:, None] * scale[None, :]
             matrix[np.diag_indices(lin.n_free)] += marquardt
             theta = -scale * np.linalg.lstsq(matrix, scale * self.reduced, rcond=1e-14)[0]
-        steps = np.empty_like(self.gradient)
-        propagate_step(
-            lin.data.layout.spans, lin.transitions, lin.arrows, lin.defects, self.info, self.cross,
-            self.gradient, self.smoothers, self.q * self.q, theta, steps,
-        )  # fmt: skip
-        return theta, steps
+        return theta, self.follow(theta)
+
+    def follow(self, theta: FloatArray) -> FloatArray:
+        """The states' steps to where J is lowest for the coefficients' step ``theta``."""
+        return propagate_step(self, theta)
 
     def coefficient_covariance(self) -> FloatArray:
         """Covariance of the free coefficients: the inverse of the Schur complement."""
@@ -130,7 +123,7 @@ class Elimination:
         lin = self.linear
         return propagate_covariance(
             lin.data.layout.spans, lin.transitions, lin.arrows, self.cross, self.smoothers,
-            self.q * self.q, coefficients,
+            self.squares, coefficients,
         )  # fmt: skip
 
 
@@ -153,12 +146,11 @@ def minimise(
     jumps = np.empty_like(states)
 
     def cost(at: FloatArray, theta: FloatArray) -> tuple[float, float, float]:
-        misfit = evaluate_path(
-            at, theta, data.y, data.weight, linear.program, data.layout, data.tableau, predicted, jumps
-        )
+        misfit = evaluate_path(at, theta, data, linear.program, predicted, jumps)
         if not np.isfinite(misfit) or not np.abs(jumps).max() < 1e6:
             return np.inf, np.inf, np.inf
-        jump = float(np.sum(jumps * jumps)) / (q * q)
+        sized = jumps if data.scale is None else jumps / data.scale
+        jump = float(np.sum(sized * sized)) / (q * q)
         prior = float(np.sum(terms.precision[free] * (theta[free] - terms.mean[free]) ** 2))
         return misfit + jump + prior, misfit, jump
 

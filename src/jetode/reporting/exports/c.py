@@ -1,4 +1,4 @@
-"""C99: ``void jetode_rhs(double t, const double x[], double dx[])``, ``jetode_x0``, JETODE_DIMENSION."""
+"""C99: ``jetode_rhs(t, state, rate)``, ``jetode_signal(state)``, ``jetode_x0``, JETODE_DIMENSION."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from jetode.reporting.motion import Motion
 
 def write(motion: Motion) -> str:
     """One translation unit."""
-    states = "\n".join(f"    const double {n} = x[{i}];" for i, n in enumerate(motion.names))
+    states = "\n".join(f"    const double {n} = state[{i}];" for i, n in enumerate(motion.names))
     unused = "".join(f" (void){n};" for n in motion.names)
-    rates = "\n".join(f"    dx[{i}] = {rate};" for i, rate in enumerate(motion.written(CODE)))
+    rates = "\n".join(f"    rate[{i}] = {rate};" for i, rate in enumerate(motion.written(CODE)))
     start = ", ".join(repr(v) for v in motion.start)
-    return f"""/* {motion.title[0]}
- * {motion.title[1]}
- * Written by jetode. C99. */
+    comments = "\n * ".join((*motion.comments, "C99."))
+    return f"""/* {comments} */
 
 #define JETODE_DIMENSION {len(motion.names)}
 
@@ -22,10 +21,18 @@ def write(motion: Motion) -> str:
 const double jetode_x0[JETODE_DIMENSION] = {{{start}}};
 const double jetode_dt = {motion.dt!r};
 
-void jetode_rhs(double t, const double x[], double dx[])
+void jetode_rhs(double t, const double state[], double rate[])
 {{
 {states}
     (void)t;{unused}
 {rates}
+}}
+
+/* the recorded channel */
+double jetode_signal(const double state[])
+{{
+{states}
+   {unused}
+    return {motion.read(CODE)};
 }}
 """

@@ -1,4 +1,4 @@
-"""Julia: ``jetode_rhs!(du, u, p, t)`` as DifferentialEquations.jl calls it, and ``jetode_u0``."""
+"""Julia: ``jetode_rhs!(du, u, p, t)`` as DifferentialEquations.jl calls it, ``jetode_signal(u)`` and ``jetode_u0``."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from jetode.reporting.motion import Motion
 def write(motion: Motion) -> str:
     """A script that defines the right-hand side."""
     rates = "\n".join(f"    du[{i + 1}] = {rate}" for i, rate in enumerate(motion.written(CODE)))
-    return f"""# {motion.title[0]}
-# {motion.title[1]}
-# Written by jetode.
+    comments = "\n# ".join(motion.comments)
+    return f"""# {comments}
 #
 #   using DifferentialEquations
 #   solve(ODEProblem(jetode_rhs!, jetode_u0, (0.0, 100jetode_dt)), Vern9())
@@ -23,5 +22,11 @@ function jetode_rhs!(du, u, p, t)
     {", ".join(motion.names)} = u
 {rates}
     return nothing
+end
+
+# the recorded channel
+function jetode_signal(u)
+    {", ".join(motion.names)} = u
+    return {motion.read(CODE)}
 end
 """

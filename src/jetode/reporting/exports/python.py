@@ -9,10 +9,11 @@ from jetode.reporting.motion import Motion
 def write(motion: Motion) -> str:
     """The module's source."""
     rates = "".join(f"            {rate},\n" for rate in motion.written(CODE))
-    return f'''"""{motion.title[0]}
+    first, *more = motion.comments
+    rest = "\n".join(more)
+    return f'''"""{first}
 
-{motion.title[1]}
-Written by jetode.
+{rest}
 """
 
 import numpy as np
@@ -29,6 +30,12 @@ def rhs(t, x):
         [
 {rates}        ]
     )
+
+
+def signal(x):
+    """The recorded channel at states (..., {len(motion.names)})."""
+    {", ".join(motion.names)} = np.moveaxis(np.asarray(x), -1, 0)
+    return {motion.read(CODE)}
 
 
 def trajectory(n, dt=DT, x0=X0, substeps=8):

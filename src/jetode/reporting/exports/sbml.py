@@ -21,9 +21,13 @@ def write(motion: Motion) -> str:
         f'      <rateRule variable="{n}"><math xmlns="{CONTENT}">{rate}</math></rateRule>'
         for n, rate in zip(motion.names, motion.written(ContentMathML()), strict=True)
     )
+    if motion.reads:
+        parameters += f'\n      <parameter id="{motion.signal}" constant="false"/>'
+        read = f'<math xmlns="{CONTENT}">{motion.read(ContentMathML())}</math>'
+        rules += f'\n      <assignmentRule variable="{motion.signal}">{read}</assignmentRule>'
     return f"""<?xml version="1.0" encoding="UTF-8"?>
 <sbml xmlns="{SBML}" level="3" version="2">
-  <model id="jetode" name={quoteattr(" ".join(motion.title))}>
+  <model id="jetode" name={quoteattr(" ".join(motion.comments))}>
     <listOfParameters>
 {parameters}
     </listOfParameters>

@@ -8,13 +8,27 @@
   setTheme(dark.matches ? "dark" : "light");
   const colour = (role) => getComputedStyle(root).getPropertyValue("--" + role).trim();
 
+  async function library() {
+    const packed = Uint8Array.from(atob(document.getElementById("plotly").textContent), (c) => c.charCodeAt(0));
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const script = document.createElement("script");
+    script.textContent = await new Response(stream).text();
+    document.head.append(script);
+  }
+
+  // the partial bundle has no bars: one outline for all of them
+  function bars(t) {
+    const x = [], y = [], half = 0.33;
+    t.x.forEach((at, i) => { x.push(at - half, at - half, at + half, at + half, null); y.push(0, t.y[i], t.y[i], 0, null); });
+    return { x, y };
+  }
+
   function trace(t, solid) {
     const ink = colour(t.role === "edge" || t.role === "band" || t.role === "inner" ? "model" : t.role);
     const common = { name: t.name, showlegend: !t.hidden, legendgroup: t.hidden || t.fill ? t.name : undefined };
     for (const key of ["x", "y", "z", "x0", "dx"]) if (key in t) common[key] = t[key];
-    if (t.kind === "bar") return { ...common, type: "bar", marker: { color: ink }, showlegend: false };
-    if (t.kind === "zero") return { ...common, type: "contour", showscale: false, showlegend: true, hoverinfo: "name",
-      contours: { start: 0, end: 0, size: 1, coloring: "none" }, line: { color: ink, width: 3 } };
+    if (t.kind === "bar") return { ...common, ...bars(t), type: "scatter", mode: "lines", fill: "toself", fillcolor: ink,
+      line: { color: ink, width: 1 }, showlegend: false, hoveron: "points" };
     const line = { color: ink, width: t.width || 1.2, dash: t.dash || "solid" };
     if (t.role === "edge" || t.fill) line.width = 0;
     return { ...common, type: solid ? "scatter3d" : "scatter", mode: t.mode, line, connectgaps: false,
@@ -31,7 +45,7 @@
     const out = { font: { family: getComputedStyle(document.body).fontFamily, color: colour("ink"), size: 13 },
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", margin: { l: 50, r: 12, t: 8, b: 44 },
       legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, bgcolor: "rgba(0,0,0,0)" },
-      hovermode: f.solid ? "closest" : "x", bargap: 0.35,
+      hovermode: f.solid ? "closest" : "x",
       hoverlabel: { bgcolor: colour("panel"), font: { color: colour("ink") } } };
     const axes = {};
     for (const name of Object.keys(f.axes)) axes[name] = axis(f.axes[name]);
@@ -109,5 +123,5 @@
     setTheme(root.dataset.theme === "dark" ? "light" : "dark"); draw();
   });
   dark.addEventListener("change", () => { setTheme(dark.matches ? "dark" : "light"); draw(); });
-  draw().then(forPrint).then(() => { document.body.dataset.ready = "yes"; });
+  library().then(draw).then(forPrint).then(() => { document.body.dataset.ready = "yes"; });
 })();

@@ -1,0 +1,131 @@
+"""Records as rows of blocks: standardised, averaged to some thirty samples per oscillation, missing ones left missing.
+
+A block is the mean of ``factor`` samples, counted backwards from the end that a forecast starts from, so that nothing
+after it is used; it stands at the middle of its samples.  Methods learn how blocks follow one another, and a cubic
+spline through past and future blocks gives the samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from jetode.records.series import Series
+from jetode.signal.scales import filled
+from jetode.support.arrays import BoolArray, FloatArray, IntArray
+
+DENSE = 30.0  # blocks per oscillation: enough for its shape, few enough for windows over two of them
+FAR = 4.0  # ranges of the record: a forecast this far away has failed
+
+# (windows (s, m) with the newest block last) → the block that follows each (s,)
+Step = Callable[[FloatArray], FloatArray]
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """Records of one system in blocks of ``factor`` samples; ``period`` in blocks, ``low`` and ``high`` their range."""
+
+    parts: tuple[FloatArray, ...]
+    factor: int
+    period: float
+    middle: float
+    spread: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, records: Sequence[Series], period: float) -> Blocks:
+        """Blocks of the records; ``period`` in samples."""
+        values = np.concatenate([record.values for record in records])
+        middle, spread = float(np.nanmean(values)), float(np.nanstd(values))
+        factor = max(1, int(period / DENSE))
+        parts = tuple(block_means((record.values - middle) / spread, factor) for record in records)
+        whole = np.concatenate(parts)
+        low, high = float(np.nanmin(whole)), float(np.nanmax(whole))
+        return cls(parts, factor, period / factor, middle, spread, low, high)
+
+    def windows(self, length: int, ahead: int = 1) -> tuple[FloatArray, FloatArray, IntArray, IntArray]:
+        """Windows (n, length), what follows them ``ahead`` blocks on (n, ahead), and (part, last block) of each; those
+        with a missing block are left out."""
+        rows, futures, owners, ends = [], [], [], []
+        for i, part in enumerate(self.parts):
+            if part.size < length + ahead:
+                continue
+            view = sliding_window_view(part, length + ahead)
+            sound = np.flatnonzero(np.isfinite(view).all(axis=1))
+            rows.append(view[sound, :length])
+            futures.append(view[sound, length:])
+            owners.append(np.full(sound.size, i))
+            ends.append(sound + length - 1)
+        if not rows:
+            none = np.empty(0, dtype=np.int64)
+            return np.empty((0, length)), np.empty((0, ahead)), none, none
+        return np.concatenate(rows), np.concatenate(futures), np.concatenate(owners), np.concatenate(ends)
+
+    def past(self, values: FloatArray, end: int, length: int) -> FloatArray:
+        """The last ``length`` blocks up to sample ``end``; gaps are bridged, and before the record stands its first."""
+        first = max(0, end + 1 - self.factor * length)
+        scaled = (values[first : end + 1] - self.middle) / self.spread
+        blocks = block_means(filled(scaled) if np.isfinite(scaled).any() else np.zeros_like(scaled), self.factor)
+        return np.concatenate([np.full(length - blocks.size, blocks[0] if blocks.size else 0.0), blocks])
+
+    def sampled(self, past: FloatArray, future: FloatArray, steps: int) -> FloatArray:
+        """Samples 0 … ``steps`` after the end by a spline through blocks, in the records' units; NaN where it ends."""
+        from scipy.interpolate import CubicSpline
+
+        known = np.concatenate([past, future[: _sound(future)]])
+        at = self.factor * (np.arange(known.size) - (past.size - 1)) - 0.5 * (self.factor - 1)
+        wanted = np.arange(steps + 1, dtype=np.float64)
+        out = np.full(steps + 1, np.nan)
+        inside = wanted <= at[-1] + 0.5 * (self.factor - 1)
+        if known.size > 1:
+            out[inside] = CubicSpline(at, known)(wanted[inside])
+        else:
+            out[inside] = known[0]
+        return self.middle + self.spread * out
+
+    def count(self, steps: int) -> int:
+        """Blocks that a forecast of ``steps`` samples needs."""
+        return -(-steps // self.factor) + 1
+
+    def lost(self, block: FloatArray) -> BoolArray:
+        """Which blocks lie far outside of the records' range."""
+        reach = FAR * (self.high - self.low)
+        return ~((block > self.low - reach) & (block < self.high + reach))
+
+    def closed_loop(self, step: Step, length: int) -> Callable[[FloatArray, IntArray, int], FloatArray]:
+        """The rollout of a one-block map on its own output."""
+
+        def rollout(values: FloatArray, ends: IntArray, steps: int) -> FloatArray:
+            pasts = np.stack([self.past(values, int(end), length) for end in ends])
+            window, count = pasts.copy(), self.count(steps)
+            future = np.full((ends.size, count), np.nan)
+            alive = np.arange(ends.size)
+            for k in range(count):
+                new = step(window[alive])
+                kept = ~self.lost(new)
+                alive = alive[kept]
+                if not alive.size:
+                    break
+                window[alive] = np.column_stack([window[alive, 1:], new[kept]])
+                future[alive, k] = new[kept]
+            return np.stack([self.sampled(p, f, steps) for p, f in zip(pasts, future, strict=True)])
+
+        return rollout
+
+
+def block_means(values: FloatArray, factor: int) -> FloatArray:
+    """Means of ``factor`` samples, the last one ending with the last sample; NaN where one is missing."""
+    if factor == 1:
+        return np.array(values, dtype=np.float64)
+    count = values.size // factor
+    return np.asarray(values[values.size - count * factor :].reshape(count, factor).mean(axis=1))
+
+
+def _sound(future: FloatArray) -> int:
+    """Leading values that are there."""
+    missing = ~np.isfinite(future)
+    return int(missing.argmax()) if missing.any() else future.size

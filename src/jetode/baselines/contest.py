@@ -1,0 +1,75 @@
+"""All simple methods on the same trials: which of them forecasts a record farthest (docs/mathematics.md §7.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from jetode.baselines.analogue import OPTIONS, analogue
+from jetode.baselines.kernel import KernelMap, fit_kernel
+from jetode.baselines.linear import WINDOWS, autoregression, persistence, repetition
+from jetode.baselines.nested import choose, tried
+from jetode.records.series import Series
+from jetode.signal.trials import Rollout, Trials, plan
+from jetode.support.arrays import FloatArray
+from jetode.support.errors import InputError
+
+SIMPLE = ("persistence", "repetition", "autoregression")  # what a forecast has to beat
+BLACK_BOXES = ("analogue", "kernel ridge")
+
+
+@dataclass(frozen=True, eq=False)
+class FittedBaseline:
+    """One method with its ``setting`` chosen on trials: ``forecasts`` from any end, ``held_out`` ones in the trials'
+    order; kernel ridge has a ``map`` that needs the records no more."""
+
+    name: str
+    forecasts: Rollout
+    held_out: FloatArray
+    setting: tuple[float, ...] = ()
+    map: KernelMap | None = None
+
+
+def fit_simple(name: str, records: Sequence[Series], trials: Trials) -> FittedBaseline | None:
+    """One method by its name; None where the record is too short for it."""
+    if name == "kernel ridge":
+        found = fit_kernel(records, trials)
+        return None if found is None else FittedBaseline(name, found.map.forecasts, found.held_out, (), found.map)
+    options, fit = _OPTIONS[name], partial(made, name, period=trials.period)
+    chosen = choose(tried(options, records, trials, lambda r, s: fit(r, setting=s)), records, trials)
+    whole = None if chosen is None else fit(records, setting=chosen.setting)
+    if chosen is None or whole is None:
+        return None
+    return FittedBaseline(name, whole, chosen.held_out, chosen.setting)
+
+
+def made(name: str, records: Sequence[Series], period: float, setting: tuple[float, ...]) -> Rollout | None:
+    """A method with given settings; ``period`` in samples."""
+    return _MAKERS[name](records, period, *setting)
+
+
+_MAKERS: dict[str, Callable[..., Rollout | None]] = {
+    "persistence": persistence,
+    "repetition": repetition,
+    "autoregression": autoregression,
+    "analogue": analogue,
+}
+_OPTIONS: dict[str, list[tuple[float, ...]]] = {
+    "persistence": [()],
+    "repetition": [()],
+    "autoregression": [(window,) for window in WINDOWS],
+    "analogue": list(OPTIONS),
+}
+
+
+def fit_baseline(name: str, records: Sequence[Series]) -> FittedBaseline:
+    """One of :data:`SIMPLE` and :data:`BLACK_BOXES`, its settings chosen on the records themselves."""
+    if name not in (*SIMPLE, *BLACK_BOXES):
+        known = ", ".join((*SIMPLE, *BLACK_BOXES))
+        raise InputError(f"The 'name' parameter must be one of {known}. Got {name!r} instead.")
+    trials = plan(records)
+    found = None if trials is None else fit_simple(name, records, trials)
+    if found is None:
+        raise InputError(f"The records are too short for {name}.")
+    return found

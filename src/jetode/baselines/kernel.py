@@ -1,0 +1,182 @@
+"""Kernel ridge regression on windows of the past, the strongest black box: x_{n+1} = x_n + Σ_c w_c k(window, c).
+
+A Gaussian kernel on windows of blocks, spanned by some hundred of them (Nyström): with K_cc = L Lᵀ the features
+φ = L⁻¹ k(c, ·) make it a ridge regression, whose Gram matrix serves every weight λ and, less what a fold holds out,
+every fold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_solve, cholesky, solve_triangular
+
+from jetode.baselines.blocks import Blocks
+from jetode.baselines.nested import choose
+from jetode.records.series import Series
+from jetode.signal.trials import Fold, Trials
+from jetode.support.arrays import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class KernelSettings:
+    """What is tried, each number with its reason."""
+
+    windows: tuple[float, ...] = (0.35, 0.8, 1.6)  # oscillations: jets to a slow coordinate
+    widths: tuple[float, ...] = (0.3, 0.6, 1.2, 2.4)  # std per block of the window: sharp elements to nearly linear
+    ridges: tuple[float, ...] = (1e-8, 1e-6, 1e-4, 1e-2)  # per sample, in units of a feature's size: clean to noisy
+    centres: int = 500  # more forecast no farther on the recordings tried, and cost their cube
+    jitter: float = 1e-9  # of the kernel's 1: keeps nearly equal centres apart
+    fewest: int = 40  # windows that a regression needs at least
+
+
+DEFAULT = KernelSettings()
+
+
+@dataclass(frozen=True, eq=False)
+class KernelMap:
+    """A fitted map: the next block from a window of ``centres.shape[1]`` blocks."""
+
+    blocks: Blocks
+    centres: FloatArray
+    weights: FloatArray
+    gamma: float
+
+    def step(self, window: FloatArray) -> FloatArray:
+        """The block after each window."""
+        return np.asarray(window[:, -1] + kernel(window, self.centres, self.gamma) @ self.weights)
+
+    def forecasts(self, values: FloatArray, ends: IntArray, steps: int) -> FloatArray:
+        """Rollouts from any ends."""
+        return self.blocks.closed_loop(self.step, self.centres.shape[1])(values, ends, steps)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data without the records."""
+        blocks = self.blocks
+        scale = {name: getattr(blocks, name) for name in ("factor", "period", "middle", "spread", "low", "high")}
+        return {"centres": self.centres.tolist(), "weights": self.weights.tolist(), "gamma": self.gamma, **scale}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> KernelMap:
+        """Inverse of :meth:`to_json`."""
+        numbers = (float(data[name]) for name in ("period", "middle", "spread", "low", "high"))
+        blocks = Blocks((), int(data["factor"]), *numbers)
+        return cls(blocks, np.array(data["centres"], float), np.array(data["weights"], float), float(data["gamma"]))
+
+
+@dataclass(frozen=True, eq=False)
+class KernelFit:
+    """The map of the best setting, and forecasts by settings and weights that had not seen their fold."""
+
+    map: KernelMap
+    held_out: FloatArray
+
+
+def kernel(a: FloatArray, b: FloatArray, gamma: float) -> FloatArray:
+    """exp(−γ |a_i − b_j|²)."""
+    squares = np.sum(a * a, axis=1)[:, None] + np.sum(b * b, axis=1) - 2.0 * a @ b.T
+    return np.asarray(np.exp(-gamma * np.maximum(squares, 0.0)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Regression:
+    """Features of all windows for one (window, width), with the Gram matrices of all and of each fold's windows."""
+
+    centres: FloatArray
+    factor: FloatArray  # L
+    gamma: float
+    gram: FloatArray
+    moment: FloatArray
+    held: tuple[tuple[FloatArray, FloatArray, int], ...]
+    n: int
+
+    @classmethod
+    def of(
+        cls, x: FloatArray, dx: FloatArray, inside: Sequence[BoolArray], width: float, settings: KernelSettings
+    ) -> _Regression:
+        rng = np.random.default_rng(0)
+        chosen = np.sort(rng.choice(x.shape[0], min(settings.centres, x.shape[0]), replace=False))
+        centres, gamma = x[chosen], 1.0 / (2.0 * x.shape[1] * width**2)
+        own = kernel(centres, centres, gamma)
+        own[np.diag_indices_from(own)] += settings.jitter
+        factor = cholesky(own, lower=True)
+        features = solve_triangular(factor, kernel(centres, x, gamma), lower=True).T
+        held = tuple((features[m].T @ features[m], features[m].T @ dx[m], int(m.sum())) for m in inside)
+        return cls(centres, factor, gamma, features.T @ features, features.T @ dx, held, x.shape[0])
+
+    def weights(self, ridge: float, fold: int | None = None) -> FloatArray:
+        """Of the centres; without a fold's windows where one is given."""
+        gram, moment, n = self.gram.copy(), self.moment, self.n
+        if fold is not None:
+            less, lost, count = self.held[fold]
+            gram, moment, n = gram - less, moment - lost, n - count
+        size = float(np.trace(gram)) / gram.shape[0]
+        gram[np.diag_indices_from(gram)] += ridge * max(size, 1e-300) + 1e-12 * n
+        solved = cho_solve((cholesky(gram, lower=True), True), moment)
+        return np.asarray(solve_triangular(self.factor, solved, lower=True, trans="T"))
+
+
+def fit_kernel(records: Sequence[Series], trials: Trials, settings: KernelSettings = DEFAULT) -> KernelFit | None:
+    """Kernel ridge with settings chosen on the trials; None where the record is too short."""
+    blocks = Blocks.of(records, trials.period)
+    runs: dict[tuple[float, float, float], FloatArray] = {}
+    regressions: dict[tuple[float, float], _Regression] = {}
+    for window in settings.windows:
+        length = max(2, round(window * blocks.period))
+        x, following, owners, places = blocks.windows(length)
+        inside = [_inside(blocks, records, fold, owners, places, length) for fold in trials.folds]
+        if any(x.shape[0] - int(m.sum()) < settings.fewest for m in inside):
+            continue
+        for width in settings.widths:
+            found = _Regression.of(x, following[:, 0] - x[:, -1], inside, width, settings)
+            regressions[window, width] = found
+            for ridge, run in zip(settings.ridges, _tried(found, blocks, records, trials, settings), strict=True):
+                runs[window, width, ridge] = run
+    chosen = choose(runs, records, trials)
+    if chosen is None:
+        return None
+    window, width, ridge = chosen.setting
+    best = regressions[window, width]
+    return KernelFit(KernelMap(blocks, best.centres, best.weights(ridge), best.gamma), chosen.held_out)
+
+
+def _inside(
+    blocks: Blocks, records: Sequence[Series], fold: Fold, owners: IntArray, places: IntArray, length: int
+) -> BoolArray:
+    """Windows that a fold's samples, or what follows a window, are part of."""
+    n, count = records[fold.record].n, blocks.parts[fold.record].size
+    first = n - blocks.factor * (count - places + length - 1)  # first sample of each window
+    last = first + blocks.factor * (length + 1)
+    return np.asarray((owners == fold.record) & (last > fold.start) & (first < fold.stop))
+
+
+def _tried(
+    found: _Regression, blocks: Blocks, records: Sequence[Series], trials: Trials, settings: KernelSettings
+) -> list[FloatArray]:
+    """Held-out forecasts of every ridge, all in one rollout: (ridges) × (count, steps + 1)."""
+    length = found.centres.shape[1]
+    weights = np.stack(
+        [np.stack([found.weights(ridge, k) for k in range(len(trials.folds))]) for ridge in settings.ridges]
+    )
+    pasts = [blocks.past(records[f.record].values, end, length) for f in trials.folds for end in f.ends]
+    fold = np.repeat(np.arange(len(trials.folds)), [len(f.ends) for f in trials.folds])
+    rows = np.concatenate([weights[i][fold] for i in range(len(settings.ridges))])
+    window = np.tile(np.stack(pasts), (len(settings.ridges), 1))
+    future = np.full((window.shape[0], blocks.count(trials.steps)), np.nan)
+    alive = np.arange(window.shape[0])
+    for k in range(future.shape[1]):
+        new = window[alive, -1] + np.sum(kernel(window[alive], found.centres, found.gamma) * rows[alive], axis=1)
+        kept = ~blocks.lost(new)
+        alive = alive[kept]
+        if not alive.size:
+            break
+        window[alive] = np.column_stack([window[alive, 1:], new[kept]])
+        future[alive, k] = new[kept]
+    count = trials.count
+    return [
+        np.stack([blocks.sampled(pasts[j], future[i * count + j], trials.steps) for j in range(count)])
+        for i in range(len(settings.ridges))
+    ]

@@ -1,0 +1,180 @@
+"""Readable equations whose misfit is above the noise (docs/mathematics.md §4.9), compared by held-out forecasts.
+
+For every order and several forms: start from jets, fit with jumps whose size the likelihood chooses, select terms with
+that likelihood, fit again without each fold, forecast from past-only states.  Best held-out forecasts first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from jetode.integration.dop853 import integrate
+from jetode.integration.windowed_prediction_time import windowed_vpt
+from jetode.joint.approximate_forms import Trial, fitted_forms, fitted_samples, shortened
+from jetode.joint.fit import JointFit, Request
+from jetode.joint.path import SHORTEST_PAST, Identified, past_state
+from jetode.joint.problem import Prepared, prepare
+from jetode.joint.shooting.gaussnewton import Linearisation, minimise, path_states
+from jetode.joint.weak_fit import WeakFit, jump_of, weak_data
+from jetode.records.series import Series
+from jetode.signal.scales import Unsuitable
+from jetode.signal.trials import Fold, Trials
+from jetode.support.arrays import FloatArray, IntArray
+from jetode.support.errors import InputError
+
+Interrupt = Callable[[], bool]
+
+
+@dataclass(frozen=True)
+class ApproximationSettings:
+    """Numbers of the comparison, each with its reason."""
+
+    kept: int = 4  # approximations that are returned: more are not read
+    as_good: float = 0.05  # of the best skill: equations that come as near are ranked by their number of coefficients
+    refits: int = 4  # Gauss–Newton iterations without a fold, from the path with it
+    rtol: float = 1e-6  # of forecasts, whose equation is off by far more
+    bound: float = 30.0  # std beyond the start: a forecast that goes so far has failed
+
+
+SETTINGS = ApproximationSettings()
+
+
+@dataclass(frozen=True, eq=False)
+class Approximation:
+    """An equation that holds about: ``identified`` with its process noise, ``held_out`` forecasts in the order of
+    :meth:`.Trials.truths` with coefficients from the records without the fold, (4.14) as ``likelihood`` and with the
+    price of the coefficients as ``bic`` (lower is better, within one order and one stretch), ``skill``: mean time for
+    which held-out forecasts hold, in oscillations."""
+
+    identified: Identified
+    held_out: FloatArray
+    likelihood: float
+    bic: float
+    skill: float
+    form: str
+    dt: float
+
+    @property
+    def free(self) -> int:
+        """Free coefficients."""
+        return int(self.identified.terms.free.sum())
+
+    def forecasts(self, values: FloatArray, ends: IntArray, steps: int) -> FloatArray:
+        """Forecasts from past-only states at ``ends``, NaN after a failure: the Rollout of :mod:`.trials`."""
+        return rollout(self.identified, self.dt)(values, ends, steps)
+
+
+def rollout(model: Identified, dt: float) -> Callable[[FloatArray, IntArray, int], FloatArray]:
+    """Forecasts of an equation from the filter's states."""
+
+    def run(values: FloatArray, ends: IntArray, steps: int) -> FloatArray:
+        out = np.full((len(ends), steps + 1), np.nan)
+        record = Series(values, dt)
+        for row, end in zip(out, ends.tolist(), strict=True):
+            try:
+                state = past_state(model, record, end).last.state
+            except (InputError, Unsuitable):
+                continue
+            reached = _ahead(model, state, steps, dt / model.time)
+            row[: reached.size] = reached * model.amplitude
+        return out
+
+    return run
+
+
+def _ahead(model: Identified, state: FloatArray, steps: int, spacing: float) -> FloatArray:
+    """The signal from a dimensionless state on, as far as it goes."""
+    if not np.isfinite(state).all():
+        return np.empty(0)
+    run = integrate(
+        model.scaled.field,
+        state,
+        steps + 1,
+        spacing,
+        rtol=SETTINGS.rtol,
+        atol=np.full(state.size, 0.01 * SETTINGS.rtol),
+        max_step=max(0.5, 5.0 * spacing),
+        bound=SETTINGS.bound + np.abs(state),
+    )
+    return run.states[:, 0]
+
+
+def approximations(
+    request: Request, trials: Trials, start: JointFit | None = None, interrupt: Interrupt = lambda: False
+) -> tuple[Approximation, ...]:
+    """A few readable equations, those with the longest held-out forecasts first; none where nothing can be fitted."""
+    try:
+        fitted = fitted_forms(request, start, interrupt)
+    except Unsuitable:
+        return ()
+    out = [(_held_out(trial, request.records, trials, interrupt), trial) for trial in fitted if not interrupt()]
+    best = max(out, key=lambda pair: pair[0].skill, default=None)
+    if best is not None:
+        enough = (1.0 - SETTINGS.as_good) * best[0].skill
+        for trial in shortened(best[1], interrupt):
+            shorter = _held_out(trial, request.records, trials, interrupt)
+            if shorter.skill < enough:
+                break
+            out.append((shorter, trial))
+    return ranked([approximation for approximation, _ in out])[: SETTINGS.kept]
+
+
+def ranked(found: Sequence[Approximation]) -> tuple[Approximation, ...]:
+    """Those about as good as the best by their number of coefficients, then the others by skill."""
+    enough = (1.0 - SETTINGS.as_good) * max((a.skill for a in found), default=0.0)
+    return tuple(sorted(found, key=lambda a: (0.0, a.free, -a.skill) if a.skill >= enough else (1.0, -a.skill, a.free)))
+
+
+def identified_of(weak: WeakFit, prepared: Prepared) -> Identified:
+    """The equation of a fit with model error, with the covariance of its coefficients."""
+    linear = Linearisation(weak.data, weak.fit.terms)
+    linear.at(weak.fit.states, weak.fit.terms.coefficients)
+    covariance = linear.eliminate(weak.q, 0.0).coefficient_covariance()
+    return Identified(
+        weak.fit.terms, prepared.amplitude, prepared.time, weak.sigma, covariance, prepared.robust, jump_of(weak)
+    )
+
+
+def _held_out(trial: Trial, records: Sequence[Series], trials: Trials, interrupt: Interrupt) -> Approximation:
+    """The approximation of a fitted form with its held-out forecasts and their skill."""
+    model, dt = identified_of(trial.weak, trial.prepared), records[0].dt
+
+    rows = [np.empty((0, trials.steps + 1))]
+    for fold in trials.folds:
+        if fold.ends:
+            run = rollout(_without(trial, model, records, trials, fold, interrupt), dt)
+            rows.append(run(records[fold.record].values, np.array(fold.ends, dtype=np.int64), trials.steps))
+    forecasts = np.concatenate(rows)
+    errors = (forecasts - trials.truths(records)) / trials.spread
+    skill = float(np.mean(windowed_vpt(errors, trials.period))) if errors.size else 0.0
+    return Approximation(model, forecasts, trial.weak.likelihood, trial.bic, skill, trial.name, dt)
+
+
+def _without(
+    trial: Trial, model: Identified, records: Sequence[Series], trials: Trials, fold: Fold, interrupt: Interrupt
+) -> Identified:
+    """The model with coefficients from the records without a fold; the same σ, jumps and path to begin with, and the
+    same correction of the joint fit's bias."""
+    rest = trials.without(records, fold)
+    numbers = [i for i in range(len(records)) if len(rest) == len(records) or i != fold.record]
+    units, sigma = (model.amplitude, model.time), model.sigma * model.amplitude
+    try:
+        prepared = prepare(rest, model.terms.dimension, sigma, units, SHORTEST_PAST, model.loss)
+    except Unsuitable:
+        return model
+    data = weak_data(prepared, model.sigma, model.terms, fitted_samples(trial.prepared))
+    offsets = np.cumsum((0, *(r.n for r in records)))
+    places = np.concatenate([np.arange(p.start, p.stop) + offsets[p.record] for p in trial.prepared.pieces])
+    wanted = np.concatenate([np.arange(p.start, p.stop) + offsets[numbers[p.record]] for p in prepared.pieces])
+    rows = np.clip(np.searchsorted(places, wanted), 0, places.size - 1)
+    path = path_states(trial.weak.fit, trial.weak.data)
+    nodes = path[np.minimum(rows[data.layout.first], len(path) - 1)]
+    joint = model.terms.with_coefficients(trial.joint)
+    fit = minimise(data, joint, nodes, trial.weak.q, SETTINGS.refits, interrupt=interrupt)
+    if not np.isfinite(fit.cost):
+        return model
+    coefficients = fit.terms.coefficients + (model.terms.coefficients - trial.joint)
+    return replace(model, terms=model.terms.with_coefficients(coefficients))

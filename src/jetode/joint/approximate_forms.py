@@ -1,0 +1,296 @@
+"""Which forms an approximate equation may have, and their fits with model error: start, search of q, terms.
+
+Forms are fitted on a stretch that bounds the time, their terms selected there by the marginal likelihood at the q it
+chooses, then fitted to the whole record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from jetode.equations.polynomials import Exponents, total_degree_exponents
+from jetode.equations.rows import is_factor_part, row_of_part
+from jetode.joint.candidates import states_for
+from jetode.joint.fit import JointFit, Request
+from jetode.joint.forms.affine_pole import affine_pole, u0_poles
+from jetode.joint.forms.base import PRIOR, Candidate, Form
+from jetode.joint.forms.pole_free import PoleFree, candidate
+from jetode.joint.jets import Jets
+from jetode.joint.parts import equation_of, is_factor, named
+from jetode.joint.problem import CLEAN_SIGMA, NODE, Prepared
+from jetode.joint.search import library_size, term_price
+from jetode.joint.shooting.annealing import Schedule, anneal
+from jetode.joint.shooting.gaussnewton import minimise, path_states
+from jetode.joint.shooting.layout import Terms
+from jetode.joint.shooting.likelihood import marginal
+from jetode.joint.term_selection import expand, quadratic_model
+from jetode.joint.weak_fit import WeakFit, corrected, rescaled, search_ratio, weak_data
+from jetode.support.arrays import FloatArray
+
+Interrupt = Callable[[], bool]
+
+
+@dataclass(frozen=True)
+class FormSettings:
+    """Numbers of the forms' fits, each with its reason."""
+
+    readable: int = 12  # free coefficients at most: more are not read
+    samples: int = 3000  # of the stretch on which forms are fitted and terms selected, to bound the time
+    fewest: int = 600  # of the same, where sampling is coarse
+    nodes: int = 2500  # of the part that coefficients are fitted to in the end: a second of time each fit
+    length: float = 200.0  # tc, of the same: about 30 oscillations
+    look: float = 100.0  # tc: of the stretch on which poles are looked for
+    rounds: int = 4  # of selection and refit: at the likely q the quadratic model is nearly exact
+    refits: int = 8  # Gauss–Newton iterations of a refit on other terms
+    poles: int = 2  # poles that are fitted further
+    whole: int = 4  # Gauss–Newton iterations on the whole record, from the path on the stretch
+    tried: int = 5  # supports that are fitted to the whole record and forecast with
+    share: float = 0.02  # of what is left unexplained, that a term of the shorter version must explain
+    shares: tuple[float, ...] = (0.1, 0.5, 3.0, 20.0)  # the same for the versions that are tried while forecasts hold
+    odd_degree: int = 5  # of u0 at order 2: a sine's first three terms
+
+
+SETTINGS = FormSettings()
+LOOK = Schedule((1.0, 0.3, 0.1, 0.04), 3)
+
+
+@dataclass(frozen=True, eq=False)
+class Begun:
+    """A form with first coefficients, and states at every sample of the stretch it is fitted on."""
+
+    name: str
+    form: Form
+    terms: Terms
+    states: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """A form with its terms selected and fitted; ``joint`` are the coefficients that minimise J with the path, before
+    the correction of their bias; ``bic`` is of the ``stretch`` that all forms are compared on."""
+
+    name: str
+    form: Form
+    prepared: Prepared
+    weak: WeakFit
+    joint: FloatArray
+    bic: float
+    stretch: WeakFit | None = None
+
+    @property
+    def order(self) -> int:
+        """Of the equation."""
+        return self.weak.fit.terms.dimension
+
+
+def planar(degree: int) -> Candidate:
+    """x'' = P(x, x'): cubic in both, and higher powers of x alone."""
+    powers = tuple(total_degree_exponents(2, 3)) + tuple((k, 0) for k in range(4, degree + 1))
+    return Candidate(PoleFree(2, (("a", ()), ("D", ((0,),)), ("P", powers))), {(0,): 1.0})
+
+
+def symmetric_pole() -> Candidate:
+    """The Lorenz type with u → −u: D = u0, a odd, P even, cubic."""
+    form = affine_pole(3, 0, (), 3, 3)
+    odd = tuple(e for e in form["a"] if sum(e) % 2)
+    even = tuple(e for e in form["P"] if sum(e[:2]) % 2 == 0)
+    return Candidate(form.with_parts(a=odd, D=(form.lead,), P=even), {form.lead: 1.0})
+
+
+def plain_candidates(order: int) -> list[tuple[str, Candidate]]:
+    """Forms without a pole."""
+    if order == 2:
+        return [("order 2", planar(SETTINGS.odd_degree))]
+    if order == 3:
+        cubic = ("order 3, cubic", candidate(3, 3))
+        return [("order 3, quadratic", candidate(3, 2)), cubic, ("order 3, symmetric pole", symmetric_pole())]
+    return [("order 4, linear", candidate(4, 1)), ("order 4, quadratic", candidate(4, 2))]
+
+
+def pole_candidates(order: int, jets: Jets) -> list[tuple[str, Candidate]]:
+    """Forms with a pole in u0, the Lorenz type."""
+    return [("order 3, pole", c) for c in u0_poles(jets, 3, 2, 2)] if order == 3 else []
+
+
+def fitted_forms(request: Request, start: JointFit | None, interrupt: Interrupt) -> list[Trial]:
+    """The most likely forms, at least one of every order, fitted to the whole record with their terms selected."""
+    orders = (request.order,) if request.order else (2, 3, 4)
+    compared: list[Trial] = []
+    for order in orders:
+        if interrupt() and compared:
+            break
+        known = start is not None and start.prepared.jets.u.shape[1] == order
+        prepared = start.prepared if start is not None and known else request.prepared(order)
+        compared += _on_stretch(prepared, order, start if known else None, interrupt)
+    whole = (on_whole(trial, interrupt) for trial in _promising(compared) if not interrupt())
+    return [trial for trial in whole if trial is not None]
+
+
+def _promising(compared: list[Trial]) -> list[Trial]:
+    """The most likely of each order, then the most likely of all; a support once."""
+    ranked = sorted(compared, key=lambda t: t.bic)
+    first = [next(t for t in ranked if t.order == order) for order in dict.fromkeys(t.order for t in ranked)]
+    chosen: dict[frozenset[tuple[int, Exponents]], Trial] = {}
+    for trial in [*first, *ranked]:
+        terms = trial.weak.fit.terms
+        support = frozenset(zip(terms.rows.tolist(), terms.exponents, strict=True))
+        if len(chosen) < SETTINGS.tried:
+            chosen.setdefault(support, trial)
+    return list(chosen.values())
+
+
+def _on_stretch(prepared: Prepared, order: int, start: JointFit | None, interrupt: Interrupt) -> list[Trial]:
+    """Every form of one order on the stretch: q searched, terms selected by BIC and once more where a term has to
+    explain a share of what is left."""
+    sigma, samples = max(prepared.sigma, CLEAN_SIGMA), stretch_samples(prepared, SETTINGS.length)
+    out = []
+    for begun in _begun(prepared, order, start, sigma, samples, interrupt):
+        data = weak_data(prepared, sigma, begun.terms, samples)
+        weak = search_ratio(data, begun.terms, begun.states[data.layout.first], sigma, interrupt)
+        price = term_price(data.n_samples, library_size(order))
+        for worth in (price, max(price, SETTINGS.share * data.n_samples)):
+            if weak is None or interrupt():
+                break
+            weak = selected(weak, begun.form, worth, interrupt)
+            if weak.free == 0:
+                break
+            out.append(Trial(begun.name, begun.form, prepared, weak, weak.fit.terms.coefficients, weak.bic(price)))
+    return out
+
+
+def _begun(
+    prepared: Prepared, order: int, start: JointFit | None, sigma: float, samples: int, interrupt: Interrupt
+) -> Iterator[Begun]:
+    """Every form of one order with its start; last what the joint fit had found."""
+    jets = prepared.jets.head(samples)
+    looked = look(prepared, pole_candidates(order, jets), sigma, interrupt)
+    for name, guess in [*plain_candidates(order), *looked]:
+        begun = guess.form.start(jets, guess.guess)
+        terms = guess.form.terms(equation_of(begun.terms), guess.hold if guess.form.has_pole else 0.0)
+        yield Begun(name, guess.form, terms, begun.states)
+    if start is not None:
+        terms = held(start.fit.terms)
+        parts: dict[str, list[Exponents]] = {}
+        for part, e in sorted(named(terms), key=lambda t: (row_of_part(t[0], order), is_factor_part(t[0]))):
+            parts.setdefault(part, []).append(e)
+        form = Form(order, tuple((part, tuple(monomials)) for part, monomials in parts.items()))
+        yield Begun("the joint fit's", form, terms, path_states(start.fit, start.data)[:samples])
+
+
+def stretch_samples(prepared: Prepared, length: float) -> int:
+    """Samples of a stretch ``length`` tc long, more where sampling is coarse."""
+    wanted = max(round(length / prepared.jets.spacing), SETTINGS.fewest)
+    return min(prepared.y.size, SETTINGS.samples, wanted)
+
+
+def fitted_samples(prepared: Prepared) -> int:
+    """Samples that coefficients are fitted to: the whole record, or as many nodes of it as the time allows."""
+    node = max(NODE, prepared.jets.spacing)
+    return min(prepared.y.size, round(SETTINGS.nodes * node / prepared.jets.spacing))
+
+
+def look(
+    prepared: Prepared, candidates: list[tuple[str, Candidate]], sigma: float, interrupt: Interrupt
+) -> list[tuple[str, Candidate]]:
+    """The most likely of many guesses of a pole, on a stretch with the factor held."""
+    if not candidates:
+        return []
+    samples = stretch_samples(prepared, SETTINGS.look)
+    jets = prepared.jets.head(samples)
+    ranked = []
+    for name, guess in candidates:
+        if interrupt():
+            break
+        start = guess.form.start(jets, guess.guess)
+        terms = replace(start.terms, free=start.terms.free & ~is_factor(start.terms))
+        data = weak_data(prepared, sigma, terms, samples)
+        fit = anneal(data, terms, start.states[data.layout.first], LOOK, interrupt)
+        ranked.append((marginal(data, fit).value, name, replace(guess, fit=fit)))
+    ranked.sort(key=lambda r: r[0])
+    moved = [replace(g, guess=equation_of(g.fit.terms).parts()["D"]) for _, _, g in ranked if g.fit is not None]
+    return [(name, _monic(g)) for (_, name, _), g in zip(ranked, moved, strict=True)][: SETTINGS.poles]
+
+
+def _monic(guess: Candidate) -> Candidate:
+    """The guess with its lead at 1, as starts want it."""
+    lead = guess.guess[guess.form.lead]
+    return replace(guess, guess={e: c / lead for e, c in guess.guess.items()}, fit=None)
+
+
+def selected(weak: WeakFit, form: Form, price: float, interrupt: Interrupt) -> WeakFit:
+    """Terms of the form that the likelihood asks for, at most as many as can be read, and the q that goes with them."""
+    for _ in range(SETTINGS.rounds):
+        if interrupt():
+            break
+        full = form.terms(equation_of(weak.fit.terms), PRIOR.pole_hold if form.has_pole else 0.0)
+        quadratic = quadratic_model(weak.data, full, weak.fit)
+        if quadratic is None:
+            break
+        now = expand(full, weak.fit.terms)[0][full.free]
+        protected = form.protected(full)[full.free]
+        keep = quadratic.best_support(now, protected, price)
+        while keep.sum() > SETTINGS.readable:
+            keep[quadratic.ranked_removals(keep, protected)[0][1]] = False
+        if np.array_equal(keep, now):
+            break
+        chosen = ~full.free
+        chosen[full.free] = keep
+        coefficients = expand(full, weak.fit.terms)[1]
+        terms = full.with_coefficients(coefficients).select(chosen)
+        refit = minimise(weak.data, terms, weak.fit.states, weak.q, SETTINGS.refits, interrupt=interrupt)
+        again = search_ratio(weak.data, refit.terms, refit.states, weak.sigma, interrupt, weak.q)
+        if again is None:
+            break
+        weak = again
+    return weak
+
+
+def shortened(trial: Trial, interrupt: Interrupt) -> Iterator[Trial]:
+    """Ever shorter versions of a fitted form on the whole record: a term has to explain ever more of what is left."""
+    weak = trial.stretch
+    for share in SETTINGS.shares:
+        if weak is None or interrupt():
+            return
+        before = weak.free
+        weak = selected(weak, trial.form, share * weak.data.n_samples, interrupt)
+        if weak.free == 0:
+            return
+        if weak.free < before:
+            found = on_whole(replace(trial, weak=weak), interrupt)
+            if found is not None:
+                yield found
+
+
+def held(terms: Terms) -> Terms:
+    """The terms with nothing but a weak ridge on them, the pole held about where it is: jumps would let it run away."""
+    factor = is_factor(terms)
+    lead = np.abs(terms.coefficients[factor & ~terms.free]).max(initial=1e-12)
+    mean = np.where(factor, terms.coefficients, 0.0)
+    return replace(terms, mean=mean, precision=np.where(factor, PRIOR.pole_hold / lead**2, PRIOR.ridge))
+
+
+def on_whole(trial: Trial, interrupt: Interrupt) -> Trial | None:
+    """The selected terms on the whole record, the pole held, q searched again; the bias of the joint fit's coefficients
+    is found on the stretch and taken off."""
+    weak = trial.weak
+    bias = corrected(weak, interrupt).fit.terms.coefficients - weak.fit.terms.coefficients
+    terms, prepared = held(weak.fit.terms), trial.prepared
+    data = weak_data(prepared, weak.sigma, terms, fitted_samples(prepared))
+    states = states_for(prepared, equation_of(terms), data)
+    known = data.layout.first < weak.data.y.size
+    states[known] = path_states(weak.fit, weak.data)[data.layout.first[known]]
+    begun = anneal(data, terms, states, Schedule((3.0 * weak.q,), SETTINGS.whole), interrupt)
+    found = search_ratio(data, begun.terms, begun.states, weak.sigma, interrupt, weak.q)
+    if found is None:
+        return None
+    moved = found.fit.terms.with_coefficients(found.fit.terms.coefficients + bias)
+    frozen = replace(moved, free=np.zeros_like(moved.free))
+    path = minimise(found.data, frozen, found.fit.states, found.q, SETTINGS.whole, interrupt=interrupt)
+    shifted = rescaled(
+        found.data, replace(path, terms=moved), found.sigma, marginal(found.data, replace(path, terms=moved))
+    )
+    kept = shifted if np.isfinite(shifted.likelihood) else found
+    return replace(trial, weak=kept, joint=found.fit.terms.coefficients, stretch=weak)

@@ -1,0 +1,99 @@
+"""The memory closure of a record (docs/mathematics.md §7.4): settings chosen on held-out forecasts, the median of
+several good ones as the forecast, and a nested choice that tells how far they carry where they were not chosen."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from jetode.memory.candidates import Candidate
+from jetode.memory.closure import MemoryClosure
+from jetode.memory.ground import Ground
+from jetode.memory.search import search
+from jetode.memory.settings import DEFAULT, MemorySettings
+from jetode.records.series import Series
+from jetode.signal.trials import Trials
+from jetode.support.arrays import BoolArray, FloatArray, IntArray
+
+
+def never() -> bool:
+    """Nobody interrupts."""
+    return False
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryFit:
+    """Good settings, best first, and their nested held-out forecasts (count, steps + 1), in the order of the trials."""
+
+    members: tuple[MemoryClosure, ...]
+    held_out: FloatArray
+    dt: float
+
+    @property
+    def best(self) -> MemoryClosure:
+        """The member that forecast farthest."""
+        return self.members[0]
+
+    def forecasts(self, values: FloatArray, ends: IntArray, steps: int) -> FloatArray:
+        """The members' pointwise median from each end on (:data:`jetode.signal.trials.Rollout`)."""
+        return median([member.forecasts(values, ends, steps, self.dt) for member in self.members])
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; inverse of :meth:`from_json`."""
+        return {"dt": self.dt, "members": [m.to_json() for m in self.members], "held_out": self.held_out.tolist()}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> MemoryFit:
+        """Inverse of :meth:`to_json`."""
+        rows = [[np.nan if v is None else v for v in row] for row in data["held_out"]]
+        members = tuple(MemoryClosure.from_json(member) for member in data["members"])
+        return cls(members, np.array(rows, dtype=np.float64), float(data["dt"]))
+
+
+def median(runs: Sequence[FloatArray]) -> FloatArray:
+    """Pointwise median of those that go on; NaN where fewer than half of them do."""
+    stack = np.stack(runs)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # all of them have failed
+        middle = np.nanmedian(stack, axis=0)
+    return np.where(2 * np.isnan(stack).sum(axis=0) <= len(runs), middle, np.nan)
+
+
+def fit_memory(
+    records: Sequence[Series],
+    trials: Trials,
+    settings: MemorySettings = DEFAULT,
+    interrupt: Callable[[], bool] = never,
+) -> MemoryFit | None:
+    """The memory closure of records of one system; None where they determine none or every one blows up."""
+    ground = Ground.of(records, trials, settings)
+    truth = trials.truths(records)
+    found = search(ground, truth, settings, interrupt)
+    if not found:
+        return None
+    chosen = best(found, np.ones(trials.count, dtype=np.bool_), settings)
+    nested = np.empty_like(truth)
+    first = 0
+    for fold in trials.folds:
+        rows = slice(first, first + len(fold.ends))
+        others = np.ones(trials.count, dtype=np.bool_)
+        others[rows] = False
+        picked = best(found, others if others.any() else ~others, settings)
+        nested[rows] = median([c.forecasts[rows] for c in picked])
+        first = rows.stop
+    return MemoryFit(tuple(c.closure for c in chosen), nested, records[0].dt)
+
+
+def best(found: Sequence[Candidate], where: BoolArray, settings: MemorySettings) -> list[Candidate]:
+    """The candidates with the best mean scores over some starts, one per memory and degree."""
+    ranked = sorted(found, key=lambda c: -float(c.scores[where].mean()))
+    least = settings.near * float(ranked[0].scores[where].mean())
+    out: dict[tuple[int, int], Candidate] = {}
+    for candidate in ranked:
+        if candidate.scores[where].mean() >= least and len(out) < settings.members:
+            out.setdefault((id(candidate.memory), candidate.closure.degree), candidate)
+    return list(out.values())

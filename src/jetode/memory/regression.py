@@ -1,0 +1,118 @@
+"""One Gram matrix per memory (docs/mathematics.md (7.4), (7.5)): every degree, ridge and fold is read off it.
+
+Rows are integrals over a step: (x_{k+1} − x_k)/h is the mean of P over the step, by a quadrature of six points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, comb
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from jetode.equations.polynomials import Exponents, Library, evaluate_table
+from jetode.support.arrays import BoolArray, FloatArray
+
+QUADRATURE = np.array([11.0, -93.0, 802.0, 802.0, -93.0, 11.0]) / 1440.0  # ∫ over the middle step of six points
+BEFORE = 2  # points of the quadrature before the step
+CHUNK = 2048  # rows of monomials at a time: a few megabytes
+
+
+@dataclass(frozen=True, eq=False)
+class Gram:
+    """Sums over all rows [0] and over those of each fold [1 …], monomials scaled to unit mean square (``scale``).
+
+    ``exponents`` are in graded order: a degree is a prefix of them.
+    """
+
+    exponents: tuple[Exponents, ...]
+    scale: FloatArray
+    matrices: FloatArray
+    vectors: FloatArray
+    counts: FloatArray
+
+    def terms(self, degree: int) -> int:
+        """Monomials up to a degree."""
+        return comb(len(self.exponents[0]) + degree, degree)
+
+    def solve(self, terms: int, ridge: float, fold: int | None = None) -> FloatArray:
+        """Coefficients of the first ``terms`` monomials by (7.5), without the rows of a fold; NaN where none exist."""
+        matrix, vector, count = self.matrices[0, :terms, :terms], self.vectors[0, :terms], self.counts[0]
+        if fold is not None:
+            matrix = matrix - self.matrices[1 + fold, :terms, :terms]
+            vector = vector - self.vectors[1 + fold, :terms]
+            count = count - self.counts[1 + fold]
+        left = matrix / count
+        left[np.diag_indices(terms)] += ridge
+        try:
+            factor = cho_factor(left, overwrite_a=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            return np.full(terms, np.nan)
+        return cho_solve(factor, vector / count, check_finite=False) / self.scale[:terms]
+
+
+class Sums:
+    """Rows added up, all of them and those of each fold."""
+
+    def __init__(self, exponents: tuple[Exponents, ...], folds: int) -> None:
+        m = len(exponents)
+        self.exponents = exponents
+        self.matrices = np.zeros((folds + 1, m, m))
+        self.vectors = np.zeros((folds + 1, m))
+        self.counts = np.zeros(folds + 1)
+
+    def add(self, rows: FloatArray, targets: FloatArray, held: BoolArray) -> None:
+        """Rows (n, m), their targets and (folds, n) which of them a fold holds."""
+        everything = np.ones((1, rows.shape[0]), dtype=np.bool_)
+        for i, mask in enumerate(np.concatenate([everything, held])):
+            if mask.any():
+                chosen, wanted = (rows, targets) if mask.all() else (rows[mask], targets[mask])
+                self.matrices[i] += chosen.T @ chosen
+                self.vectors[i] += wanted @ chosen
+                self.counts[i] += wanted.size
+
+    def gram(self) -> Gram:
+        """With every monomial scaled."""
+        scale = np.sqrt(np.maximum(np.diag(self.matrices[0]) / max(self.counts[0], 1.0), 1e-300))
+        return Gram(self.exponents, scale, self.matrices / (scale[:, None] * scale), self.vectors / scale, self.counts)
+
+
+@dataclass(frozen=True, eq=False)
+class Stretch:
+    """States (x, m) of one record at consecutive steps (n, d); which of them have seen nothing but samples, and
+    (folds, n) which of them show a fold."""
+
+    states: FloatArray
+    usable: BoolArray
+    held: BoolArray
+
+    def rows(self, length: int, stride: int = 1) -> tuple[FloatArray, BoolArray]:
+        """First points of the runs of ``length`` points that are usable throughout, and (folds, n) what they show."""
+        first = np.arange(0, self.usable.size - length + 1, stride)
+        counted = np.concatenate([[0], np.cumsum(~self.usable)])
+        first = first[counted[first + length] == counted[first]]
+        shown = np.concatenate([np.zeros((self.held.shape[0], 1)), np.cumsum(self.held, axis=1)], axis=1)
+        return first, shown[:, first + length] > shown[:, first]
+
+
+def every(stretches: Sequence[Stretch], most: int, grain: int) -> int:
+    """The smallest stride, a multiple of ``grain``, that makes at most ``most`` rows of all stretches."""
+    return grain * max(1, ceil(sum(int(s.usable.sum()) for s in stretches) / (grain * most)))
+
+
+def one_step(stretches: Sequence[Stretch], library: Library, step: float, stride: int) -> Gram:
+    """The sums of the rows of one step, from every ``stride``-th point."""
+    sums = Sums(library.exponents, stretches[0].held.shape[0])
+    for stretch in stretches:
+        first, held = stretch.rows(QUADRATURE.size, stride)
+        slopes = np.diff(stretch.states[:, 0]) / step
+        for begin in range(0, first.size, CHUNK):
+            chosen = first[begin : begin + CHUNK]
+            offset, last = int(chosen[0]), int(chosen[-1]) + QUADRATURE.size
+            table = evaluate_table(stretch.states[offset:last], library.parent, library.variable)
+            means = sum(w * table[:, chosen - offset + k] for k, w in enumerate(QUADRATURE))
+            rows = np.ascontiguousarray(np.asarray(means)[library.slots].T)
+            sums.add(rows, slopes[chosen + BEFORE], held[:, begin : begin + CHUNK])
+    return sums.gram()

@@ -1,0 +1,163 @@
+"""Who forecasts a record farthest where it was not seen (docs/mathematics.md §7.6): equations, memory, black boxes and
+the simple methods that any of them has to beat, all from the same held-out past-only starts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from jetode.baselines.contest import BLACK_BOXES, SIMPLE, fit_simple
+from jetode.integration.windowed_prediction_time import windowed_vpt
+from jetode.reconstruction.dynamics.base import Dynamics
+from jetode.reconstruction.dynamics.black_box import BlackBoxDynamics
+from jetode.reconstruction.evidence import ContestEvidence, Entry
+from jetode.reconstruction.held_out_bands import HeldOutBands
+from jetode.reconstruction.settings import CONTEST
+from jetode.records.series import Series
+from jetode.signal.trials import Trials
+from jetode.support.arrays import FloatArray
+
+Kind = Literal["simple", "equation", "memory", "black box"]
+PLAIN: tuple[Kind, ...] = ("equation", "memory", "black box")  # from the one that says most to the one that says least
+
+
+@dataclass(frozen=True, eq=False)
+class Contestant:
+    """A way to forecast: its held-out forecasts in the order of the trials, and what makes its dynamics; ``terms`` are
+    the coefficients of an equation that can be read."""
+
+    name: str
+    kind: Kind
+    held_out: FloatArray
+    dynamics: Callable[[], Dynamics]
+    terms: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """A contestant with the time for which each trial holds and its score over all thresholds, in oscillations."""
+
+    contestant: Contestant
+    times: FloatArray
+    scores: FloatArray
+
+    @property
+    def mean(self) -> float:
+        """Over all trials."""
+        return float(np.mean(self.scores))
+
+
+@dataclass(frozen=True, eq=False)
+class Contest:
+    """All contestants on the trials of the records."""
+
+    field: tuple[Scored, ...]
+    trials: Trials
+    records: tuple[Series, ...]
+
+    @classmethod
+    def of(cls, contestants: Iterable[Contestant], trials: Trials, records: Sequence[Series]) -> Contest:
+        """Score every contestant."""
+        truth, period = trials.truths(records), trials.period
+        field = []
+        for one in contestants:
+            error = (one.held_out - truth) / trials.spread
+            scores = np.mean([windowed_vpt(error, period, t) for t in CONTEST.thresholds], axis=0)
+            field.append(Scored(one, windowed_vpt(error, period), scores))
+        return cls(tuple(field), trials, tuple(records))
+
+    @property
+    def baseline(self) -> Scored:
+        """The best of the simple methods."""
+        return max((s for s in self.field if s.contestant.kind == "simple"), key=lambda s: s.mean)
+
+    @property
+    def best(self) -> Scored:
+        """The farthest of all."""
+        return max(self.field, key=lambda s: s.mean)
+
+    def advantage(self, one: Scored) -> tuple[float, float]:
+        """(score over the baseline's, mean difference from it in standard errors)."""
+        base = self.baseline
+        gain = one.scores - base.scores
+        error = float(np.std(gain, ddof=1)) / np.sqrt(gain.size) if gain.size > 1 else 0.0
+        z = float(np.mean(gain)) / error if error > 0 else 0.0
+        return one.mean / max(base.mean, CONTEST.least), z
+
+    def beats(self, one: Scored) -> bool:
+        """Whether it forecasts farther than the simple methods beyond doubt, and far enough to be of use."""
+        ratio, z = self.advantage(one)
+        return ratio >= CONTEST.ratio and z >= CONTEST.clearly and float(np.median(one.times)) >= CONTEST.useful
+
+    @property
+    def forecaster(self) -> Scored:
+        """The plainest of those that are as good as the best; the baseline where nothing beats it."""
+        sound = [s for s in self.field if s.contestant.kind != "simple" and self.beats(s)]
+        if not sound:
+            return self.baseline
+        enough = CONTEST.as_good * max(s.mean for s in sound)
+        able = [s for s in sound if s.mean >= enough]
+        return min(able, key=lambda s: (PLAIN.index(s.contestant.kind), -s.mean))
+
+    @property
+    def readable(self) -> Scored | None:
+        """The best equation that can be read, beats the simple methods and comes near the best forecast."""
+        found = [
+            s
+            for s in self.field
+            if s.contestant.terms is not None
+            and s.contestant.terms <= CONTEST.readable
+            and self.beats(s)
+            and np.median(s.times) >= CONTEST.near * np.median(self.best.times)
+        ]
+        return max(found, key=lambda s: s.mean, default=None)
+
+    def bands(self, one: Scored) -> HeldOutBands | None:
+        """From its held-out errors."""
+        errors = self.trials.truths(self.records) - one.contestant.held_out
+        return HeldOutBands.of(errors, self.records[-1].dt, self.trials.period)
+
+    def evidence(self, one: Scored, exact: dict[str, object] | None) -> ContestEvidence:
+        """What a verdict on ``one`` looks at; ``exact``: why no exact equation was found."""
+        ratio, z = self.advantage(one)
+        unit = self.trials.period * self.records[-1].dt
+        return ContestEvidence(
+            chosen=one.contestant.name,
+            baseline=self.baseline.contestant.name,
+            entries=tuple(_entry(s, unit) for s in sorted(self.field, key=lambda s: -s.mean)),
+            ratio=ratio,
+            advantage=z,
+            oscillation=unit,
+            trials=self.trials.count,
+            longest=self.trials.steps / self.trials.period,
+            exact=exact,
+        )
+
+
+def _entry(one: Scored, unit: float) -> Entry:
+    low, middle, high = (float(q) * unit for q in np.quantile(one.times, (0.25, 0.5, 0.75)))
+    return Entry(one.contestant.name, one.contestant.kind, middle, low, high, one.mean, one.contestant.terms)
+
+
+def simple_contestants(records: Sequence[Series], trials: Trials, names: Sequence[str]) -> list[Contestant]:
+    """Simple methods and black boxes by their names, those that the records are long enough for."""
+    out = []
+    for name in names:
+        fitted = fit_simple(name, records, trials)
+        if fitted is not None:
+            kind: Kind = "simple" if name in SIMPLE else "black box"
+            out.append(
+                Contestant(
+                    name,
+                    kind,
+                    fitted.held_out,
+                    lambda fitted=fitted: BlackBoxDynamics.of(fitted, records, trials.period),  # type: ignore[misc]
+                )
+            )
+    return out
+
+
+__all__ = ["BLACK_BOXES", "SIMPLE", "Contest", "Contestant", "Scored", "simple_contestants"]

@@ -1,0 +1,117 @@
+"""Memory closures (docs/mathematics.md §7): explicit equations whose state is a causal filter of the past.
+
+The forecast is the pointwise median of several good settings; the equation that is shown, exported and run for long is
+the best one's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from jetode.equations.rows import part_names
+from jetode.integration.forecast import Forecast
+from jetode.memory.closure import MemoryClosure
+from jetode.memory.fit import MemoryFit
+from jetode.reconstruction.dynamics.base import Ahead, Coefficient, read_only
+from jetode.reconstruction.dynamics.samples import Samples
+from jetode.reconstruction.dynamics.written import RegularEquation
+from jetode.records.series import Series
+from jetode.support.arrays import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryDynamics:
+    """``fit``: its members, best first; ``samples``: where it stands."""
+
+    fit: MemoryFit
+    samples: Samples
+
+    kind = "memory"
+    closure = None
+    regular = None
+    residuals = None
+
+    @classmethod
+    def of(cls, fit: MemoryFit, records: Sequence[Series]) -> MemoryDynamics:
+        """From a fit; it stands at the end of the last record."""
+        longest = max(member.past * member.theta + 10.0 * member.step for member in fit.members)
+        return cls(fit, Samples.of(records, ceil(longest / records[-1].dt) + 1))
+
+    @property
+    def best(self) -> MemoryClosure:
+        """The member that is written down."""
+        return self.fit.members[0]
+
+    @property
+    def order(self) -> int:
+        """q + 1 of the best member."""
+        return self.best.q + 1
+
+    @cached_property
+    def equation(self) -> RegularEquation:
+        """The best member's."""
+        return RegularEquation(self.best.equation)
+
+    @property
+    def spread(self) -> FloatArray:
+        """Of the signal; the whitened memory has unit spread."""
+        return read_only([self.samples.signal_spread, *np.ones(self.best.q)])
+
+    @property
+    def end_state(self) -> FloatArray:
+        """The best member's state, in its own coordinates, after the last sample."""
+        tail = self.samples.tail
+        return read_only(self.best.state(tail, tail.size - 1, self.samples.dt))
+
+    @property
+    def records(self) -> tuple[Series, ...]:
+        """Those in hand."""
+        return self.samples.records
+
+    @property
+    def jet_path(self) -> FloatArray | None:
+        """Of a smoothing spline through the last record."""
+        return self.samples.jet_path
+
+    @property
+    def path(self) -> FloatArray | None:
+        """The smoothed signal."""
+        return None if self.jet_path is None else self.jet_path[:, :1]
+
+    def coefficients(self) -> tuple[Coefficient, ...]:
+        """Of the learned row; they are regularised, so they have no standard errors."""
+        row = self.best.equation.rows[0]
+        assert isinstance(row, Mapping)
+        part = part_names(0, self.order)[2]
+        return tuple(Coefficient(part, powers, float(value), float("nan")) for powers, value in row.items())
+
+    def state(self, start: int, past_only: bool = True) -> FloatArray:
+        """The best member's state after the samples up to ``start``."""
+        return self.best.state(self.samples.upto(start), start, self.samples.dt)
+
+    def with_records(self, records: Sequence[Series]) -> MemoryDynamics:
+        """The same equations at the end of the last of ``records``."""
+        return replace(self, samples=self.samples.at_end_of(records))
+
+    def forecast(self, ahead: Ahead) -> Forecast:
+        """The median of the members."""
+        return self.samples.run(self.fit.forecasts, ahead)
+
+    def rollout(self, duration: float, step: float) -> FloatArray:
+        """A long run of the median, smoothed."""
+        return self.samples.long_run(self.fit.forecasts, duration, step)
+
+    def to_json(self) -> dict[str, Any]:
+        """The members and the samples that their filters need."""
+        return {"kind": self.kind, "samples": self.samples.to_json(), "memory": self.fit.to_json()}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> MemoryDynamics:
+        """Inverse of :meth:`to_json`."""
+        return cls(MemoryFit.from_json(data["memory"]), Samples.from_json(data["samples"]))

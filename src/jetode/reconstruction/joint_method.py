@@ -1,0 +1,171 @@
+"""The default way from a record to a model: screen, joint fit, and where no equation is exact, the contest.
+
+An exact equation ends it.  Else readable equations with model error, memory closures, black boxes and simple methods
+meet on held-out past-only forecasts, and the verdict is graded by them (docs/mathematics.md §4, §7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, get_args
+
+import numpy as np
+
+from jetode.equations.polynomials import Exponents
+from jetode.joint.constraints import Constraints
+from jetode.joint.fit import JointFit, Refusal, Request, fit_joint
+from jetode.joint.null_space_proposals import Proposal
+from jetode.joint.problem import Loss
+from jetode.joint.progress import Budget
+from jetode.reconstruction import advice
+from jetode.reconstruction.evidence import RefusalEvidence
+from jetode.reconstruction.graded import graded, hopeless_model
+from jetode.reconstruction.joint_model import joint_model
+from jetode.reconstruction.model import Model
+from jetode.reconstruction.paper_method import check_order, paper, rational_model
+from jetode.reconstruction.record_info import RecordInfo
+from jetode.reconstruction.settings import FEWEST_SAMPLES
+from jetode.reconstruction.verdict import judge_refusal
+from jetode.records.series import Series, require_samples
+from jetode.signal.decimate import reduce_all
+from jetode.signal.screen import screen
+from jetode.signal.suitability import SUITABILITY
+from jetode.support.errors import InputError
+
+
+def joint(
+    record: Series | Sequence[Series],
+    *,
+    order: int | None = None,
+    sigma: float | None = None,
+    max_seconds: float | None = None,
+    budget: Budget | None = None,
+    progress: Callable[[str], None] | None = None,
+    required: Mapping[str, Sequence[Exponents]] | None = None,
+    forbidden: Mapping[str, Sequence[Exponents]] | None = None,
+    fixed: Mapping[str, Mapping[Exponents, float]] | None = None,
+    symmetric: bool = False,
+    loss: Loss = "auto",
+    seed: int = 0,
+) -> Model:
+    """The equation of a record by the joint fit of coefficients and path, or what forecasts it farthest.
+
+    ``record``: one record or several of one system, NaN where samples are missing; forecasts start at the end of the
+    last.  ``order``: 2, 3, 4 … (default: found from the record; 3 where terms are required, forbidden or fixed).
+    ``sigma``: std of the noise (default: estimated, then refined).  ``max_seconds``: the fit ends by then with the best
+    model so far; ``budget`` does the same with a handle to cancel it.  ``progress`` is called with each stage's name.
+    ``required``, ``forbidden``: exponents by part, e.g. ``{"P": [(0, 0, 1)]}``; ``fixed``: known coefficients, e.g.
+    ``{"a": {(0, 1): -11.0}}``, in the record's units and the canonical gauge; ``symmetric`` imposes u → −u.
+    ``loss``: "gaussian", "student" for heavy tails and outliers, "auto" to decide from the record.  ``seed`` draws the
+    resamples that tell how stable each term is, and the members of forecast bands.
+    """
+    given = _records(record)
+    _check_joint(order, sigma, max_seconds, loss)
+    constrained = required or forbidden or fixed or symmetric
+    wanted = int(order) if order is not None else 3 if constrained else None
+    constraints = Constraints.of(wanted or 3, required, forbidden, fixed, symmetric)
+    budget = budget or Budget(max_seconds)
+    records, notes = reduce_all(given)
+    info = RecordInfo.of(records, round(records[-1].dt / given[-1].dt), notes)
+    settings = {
+        "order": wanted,
+        "sigma": sigma,
+        "max_seconds": max_seconds,
+        "required": _plain(required),
+        "forbidden": _plain(forbidden),
+        "fixed": _plain(fixed),
+        "symmetric": symmetric,
+        "loss": loss,
+        "seed": seed,
+        "reduction": list(notes),
+    }
+    request = Request(records, wanted, sigma, loss, constraints, seed)
+    say = progress or (lambda _: None)
+    if wanted is None:
+        say("screening the record")
+        seen = screen(records)
+        if seen is not None and seen.hopeless:
+            return hopeless_model(records, info, settings, seen)
+    found, fitted = _best_equation(request, info, settings, budget, say)
+    if found.verdict.trusted or budget.spent or constrained:
+        return found
+    return graded(found, fitted, request, budget, say)
+
+
+def _best_equation(
+    request: Request, info: RecordInfo, settings: dict[str, Any], budget: Budget, say: Callable[[str], None]
+) -> tuple[Model, JointFit | None]:
+    """The model of the joint fit with its verdict, or what is left where there is none."""
+    records = request.records
+    rational: list[Model] = []
+
+    def accept(proposal: Proposal) -> bool:
+        """Whether the paper's model of a proposal that has no regular form is exact; it is then the result."""
+        if len(records) == 1 and not records[0].has_gaps:
+            rational.append(rational_model(records[0], proposal))
+        return bool(rational) and rational[-1].verdict.trusted
+
+    fitted = _too_far(records) or fit_joint(request, budget, say, accept)
+    if isinstance(fitted, JointFit):
+        say("checking the model")
+        return joint_model(fitted, records, info, settings, budget), fitted
+    order = request.order or 3
+    found = _no_model(records[-1], order, fitted.reason) if isinstance(fitted, Refusal) else rational[-1]
+    notes_only = {name: settings[name] for name in ("reduction", "seed")}
+    info = replace(info, n=found.record.n, t0=found.record.t0, std=found.record.std)
+    return replace(found, record=info, settings={**found.settings, **notes_only}), None
+
+
+def _records(record: Series | Sequence[Series]) -> tuple[Series, ...]:
+    """One or several records, long enough."""
+    records = (record,) if isinstance(record, Series) else tuple(record)
+    if not records or not all(isinstance(r, Series) for r in records):
+        raise InputError("The 'record' parameter must be a Series or a sequence of them.")
+    for r in records:
+        require_samples(r, FEWEST_SAMPLES, "the 'joint' method")
+    return records
+
+
+def _too_far(records: Sequence[Series]) -> Refusal | None:
+    """Why a record whose mean is too far from 0 for its powers to differ is not fitted at all."""
+    offset = max(abs(float(np.nanmean(r.values))) / r.std for r in records)
+    if offset <= SUITABILITY.farthest_offset:
+        return None
+    return Refusal(f"The record's mean lies {offset:.3g} std from 0: no power of it can be told from another.")
+
+
+def _check_joint(order: Any, sigma: float | None, max_seconds: float | None, loss: str) -> None:
+    """Bad options are refused in one sentence."""
+    if order is not None:
+        check_order(order)
+    if max_seconds is not None and not max_seconds > 0:
+        raise InputError(f"The 'max_seconds' parameter must be > 0. Got {max_seconds} instead.")
+    if sigma is not None and not (np.isfinite(sigma) and sigma > 0):
+        raise InputError(f"The 'sigma' parameter must be a number > 0. Got {sigma} instead.")
+    if loss not in get_args(Loss):
+        raise InputError(f"The 'loss' parameter must be one of {', '.join(get_args(Loss))}. Got {loss!r} instead.")
+
+
+def _plain(terms: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Constraints as plain data."""
+    return {
+        part: [[list(e), v] for e, v in given.items()] if isinstance(given, Mapping) else [list(e) for e in given]
+        for part, given in (terms or {}).items()
+    }
+
+
+def _no_model(record: Series, order: int, reason: str) -> Model:
+    """What is left when no candidate of the joint fit can even be started: the paper's closure, not trusted.
+
+    Of the longest stretch without a gap, or of the whole record with its gaps bridged where that one is too short.
+    """
+    stretch = record.longest_stretch()
+    if stretch.n < FEWEST_SAMPLES:
+        present = ~np.isnan(record.values)
+        index = np.arange(record.n)
+        stretch = record.with_values(np.interp(index, index[present], record.values[present]))
+    rough = paper(stretch, order=order, denominator_degree=1, numerator_degree=2)
+    evidence = RefusalEvidence(reason, advice.refused(record))
+    diagnostics = {**rough.diagnostics, "evidence": evidence.to_json()}
+    return replace(rough, verdict=judge_refusal(evidence), diagnostics=diagnostics)
