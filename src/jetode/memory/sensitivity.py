@@ -155,9 +155,7 @@ def sensitivities(
     out, rows = np.empty((watched.size, runs)), np.empty((watched.size, m, runs))
     room = np.zeros((5, d, runs)), np.zeros((4, d, runs)), np.empty((m, runs))
     path = np.empty((points + 1, m, runs)), np.empty((points, d, runs))
-    _sensitivities(
-        np.array(states.T, order="C"), step / even, even, linear, *program, watched, *room, *path, out, rows
-    )
+    _sensitivities(np.array(states.T, order="C"), step / even, even, linear, *program, watched, *room, *path, out, rows)
     lost = np.logical_or.accumulate(~(np.abs(out) < bound), axis=0)
     out[lost] = np.nan
     return out.T, np.ascontiguousarray(rows.transpose(2, 0, 1))
