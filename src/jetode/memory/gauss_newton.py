@@ -1,7 +1,7 @@
 """P fitted to rollouts over part of an oscillation (docs/mathematics.md (7.6)) by Gauss–Newton steps, as regressions.
 
-One step takes the noise of x itself for dynamics.  Along rollouts with coefficients p the record is x + (∂x/∂p) (p̂ − p),
-so that rows ∂x/∂p with targets residual + (∂x/∂p) p make a Gram matrix like any other.
+One step takes the noise of x itself for dynamics.  Along rollouts with coefficients p the record is
+x + (∂x/∂p) (p̂ − p), so that rows ∂x/∂p with targets residual + (∂x/∂p) p make a Gram matrix like any other.
 """
 
 from __future__ import annotations

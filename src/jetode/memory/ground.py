@@ -84,8 +84,8 @@ class Ground:
 
 
 def middle(records: Sequence[Series]) -> float:
-    """The mean, or 0 where it cannot be told from 0 by the scatter of its parts: odd forms need the middle of a symmetry
-    better than a mean of long excursions has it."""
+    """The mean, or 0 where it cannot be told from 0 by the scatter of its parts: odd forms need the middle of a
+    symmetry better than a mean of long excursions has it."""
     parts = [part for record in records for part in np.array_split(record.values, ceil(BLOCKS / len(records)))]
     means = np.array([np.nanmean(part) for part in parts if np.isfinite(part).any()])
     mean = float(np.nanmean(np.concatenate([record.values for record in records])))

@@ -66,7 +66,7 @@ def search(
 
 
 def libraries(memory: Memory) -> Iterator[tuple[Exponents, ...]]:
-    """Sets of monomials for P: all up to each degree, and the odd ones, for systems that the sign of x does not change."""
+    """Sets of monomials for P: all up to each degree, and the odd ones, for systems that a change of sign leaves."""
     exponents = library_of(memory).exponents
     for degree in range(1, memory.degree + 1):
         yield tuple(e for e in exponents if sum(e) <= degree)
