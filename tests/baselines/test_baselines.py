@@ -8,8 +8,8 @@ import pytest
 from jetode.baselines.analogue import analogue
 from jetode.baselines.blocks import Blocks, block_means
 from jetode.baselines.contest import BLACK_BOXES, SIMPLE, fit_baseline
-from jetode.baselines.kernel import KernelMap, _Regression, fit_kernel, kernel
 from jetode.baselines.kernel import DEFAULT as KERNEL
+from jetode.baselines.kernel import KernelMap, _Regression, fit_kernel, kernel
 from jetode.baselines.linear import autoregression, persistence, repetition
 from jetode.baselines.nested import choose
 from jetode.records.series import Series
@@ -17,10 +17,10 @@ from jetode.signal.trials import plan
 from jetode.support.errors import InputError
 
 PERIOD = 40
-T = np.arange(1600)
+T = np.arange(800)
 WAVE = np.sin(2 * np.pi * T / PERIOD) + 0.3 * np.sin(4 * np.pi * T / PERIOD + 1.0)
 RECORD = Series(WAVE, 0.05)
-ENDS = np.array([700, 811, 1003])
+ENDS = np.array([400, 441, 503])
 
 
 def truth(values, steps):
@@ -29,9 +29,9 @@ def truth(values, steps):
 
 def test_persistence_keeps_the_last_value_that_was_measured():
     values = WAVE.copy()
-    values[809:812] = np.nan
+    values[439:442] = np.nan
     runs = persistence([RECORD], PERIOD)(values, ENDS, 5)
-    assert np.array_equal(runs, np.repeat(WAVE[[700, 808, 1003]][:, None], 6, axis=1))
+    assert np.array_equal(runs, np.repeat(WAVE[[400, 438, 503]][:, None], 6, axis=1))
 
 
 @pytest.mark.parametrize("make", [repetition, autoregression, analogue])
@@ -71,8 +71,8 @@ def test_blocks_end_with_the_last_sample_and_leave_gaps():
     assert np.isnan(block_means(values, 3)[1])
     blocks = Blocks.of([RECORD], 90.0)
     assert blocks.factor == 3 and blocks.period == 30.0
-    past = blocks.past(WAVE, 1000, 4)
-    expected = (WAVE[989:1001].reshape(4, 3).mean(axis=1) - blocks.middle) / blocks.spread
+    past = blocks.past(WAVE, 700, 4)
+    expected = (WAVE[689:701].reshape(4, 3).mean(axis=1) - blocks.middle) / blocks.spread
     np.testing.assert_allclose(past, expected)
 
 
