@@ -14,7 +14,7 @@ from jetode.integration.windowed_prediction_time import windowed_vpt
 from jetode.reconstruction.dynamics.base import Dynamics
 from jetode.reconstruction.dynamics.black_box import BlackBoxDynamics
 from jetode.reconstruction.evidence import ContestEvidence, Entry
-from jetode.reconstruction.held_out_bands import HeldOutBands
+from jetode.reconstruction.held_out_bands import HeldOutBands, recent_size
 from jetode.reconstruction.settings import CONTEST
 from jetode.records.series import Series
 from jetode.signal.trials import Trials
@@ -118,7 +118,15 @@ class Contest:
     def bands(self, one: Scored) -> HeldOutBands | None:
         """From its held-out errors."""
         errors = self.trials.truths(self.records) - one.contestant.held_out
-        return HeldOutBands.of(errors, self.records[-1].dt, self.trials.period)
+        dt, period = self.records[-1].dt, self.trials.period
+        starts = [(self.records[f.record].values, end) for f in self.trials.folds for end in f.ends]
+        sizes = np.array([recent_size(values[: end + 1], max(2, round(period))) for values, end in starts])
+        order = np.argsort(np.argsort(sizes))
+        trend = float(np.corrcoef(order, [end for _, end in starts])[0, 1]) if sizes.size > 2 else 0.0
+        if abs(trend) < CONTEST.trend or not sizes.min() > 0:
+            return HeldOutBands.of(errors, dt, period)
+        now = recent_size(self.records[-1].values, max(2, round(period)))
+        return HeldOutBands.relative(errors, sizes, now, dt, period)
 
     def evidence(self, one: Scored, exact: dict[str, object] | None) -> ContestEvidence:
         """What a verdict on ``one`` looks at; ``exact``: why no exact equation was found."""

@@ -1,7 +1,8 @@
 """Bands from held-out errors at each lead time (docs/mathematics.md (7.7)): honest under model error.
 
 They are bands of the next samples, noise included, and hold whatever the model is, as long as the errors to come are
-like those that were held out.
+like those that were held out.  Of a record that fades or grows they are not, but in units of what it has just shown
+they are: there the edges are relative to the size of the last oscillation.
 """
 
 from __future__ import annotations
@@ -24,10 +25,15 @@ KEPT = 200  # lead times that are kept; edges between them are interpolated
 @dataclass(frozen=True, eq=False)
 class HeldOutBands:
     """Edges of the error (truth − forecast) at each of ``times`` after a start: (times, 4), outer lower and upper,
-    inner lower and upper, in the record's units; beyond the last time they stay as they are there."""
+    inner lower and upper; beyond the last time they stay as they are there.
+
+    In units of ``size``: 1, or the size of the last ``period`` samples before the start where these are given.
+    """
 
     times: FloatArray
     edges: FloatArray
+    size: float = 1.0
+    period: int = 0
 
     @classmethod
     def of(cls, errors: FloatArray, dt: float, period: float) -> HeldOutBands | None:
@@ -48,11 +54,23 @@ class HeldOutBands:
         every = max(1, -(-edges.shape[0] // KEPT))
         return cls(dt * every * np.arange(edges[::every].shape[0], dtype=np.float64), edges[::every])
 
+    @classmethod
+    def relative(
+        cls, errors: FloatArray, sizes: FloatArray, now: float, dt: float, period: float
+    ) -> HeldOutBands | None:
+        """The same of a record that fades or grows: ``sizes`` before each start, and ``now`` at its end."""
+        found = cls.of(errors / sizes[:, None], dt, period)
+        return None if found is None else replace(found, size=now, period=max(2, round(period)))
+
+    def after(self, values: FloatArray) -> HeldOutBands:
+        """The bands of a forecast from the end of ``values``."""
+        return replace(self, size=recent_size(values, self.period)) if self.period else self
+
     def around(self, forecast: Forecast) -> Forecast:
         """The forecast with its bands."""
         with np.errstate(invalid="ignore"):  # between a finite and an infinite edge
             low, high, inner_low, inner_high = (
-                forecast.values + np.interp(forecast.t, self.times, edge) for edge in self.edges.T
+                forecast.values + self.size * np.interp(forecast.t, self.times, edge) for edge in self.edges.T
             )
         return replace(forecast, lower=low, upper=high, inner_lower=inner_low, inner_upper=inner_high)
 
@@ -61,6 +79,8 @@ class HeldOutBands:
         return {
             "times": self.times.tolist(),
             "edges": [[v if np.isfinite(v) else None for v in row] for row in self.edges.tolist()],
+            "size": self.size,
+            "period": self.period,
         }
 
     @classmethod
@@ -68,7 +88,14 @@ class HeldOutBands:
         """Inverse of :meth:`to_json`."""
         infinite = np.array([-np.inf, np.inf, -np.inf, np.inf])
         edges = np.array([[np.nan if v is None else float(v) for v in row] for row in data["edges"]]).reshape(-1, 4)
-        return cls(np.array(data["times"], dtype=np.float64), np.where(np.isnan(edges), infinite, edges))
+        whole = np.where(np.isnan(edges), infinite, edges)
+        return cls(np.array(data["times"], dtype=np.float64), whole, float(data["size"]), int(data["period"]))
+
+
+def recent_size(values: FloatArray, period: int) -> float:
+    """Std of the last ``period`` samples that were measured."""
+    seen = values[np.isfinite(values)][-period:]
+    return float(np.std(seen))
 
 
 def _smoothed(edges: FloatArray, width: int) -> FloatArray:

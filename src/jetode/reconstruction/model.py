@@ -248,7 +248,10 @@ class Model:
         coordinates = options.pop("coordinates", "auto")
         ahead = Ahead(horizon, dt, start, past_only, members, drawn, coordinates, options)
         run = replace((self.forecaster or self.dynamics).forecast(ahead), axis=self.record.axis(start))
-        return self.bands.around(run) if self.bands is not None and samples else run
+        if self.bands is None or not samples:
+            return run
+        seen = self.records[-1].values[: None if start is None else start + 1] if self.records else None
+        return (self.bands if seen is None else self.bands.after(seen)).around(run)
 
     def forecasts(self, horizon: float, starts: Any, **options: Any) -> list[Forecast]:
         """Forecasts by N/D from several samples of the jets in one compiled call (the paper's protocol)."""

@@ -89,6 +89,7 @@ class ContestSettings:
     least: float = 0.01  # oscillations: a simple method that fails at once still counts as much
     as_good: float = 0.95  # of the best score: nearer than the trials can tell apart
     near: float = 0.5  # of the best median time: an equation that fails much sooner does not describe the motion
+    trend: float = 0.9  # rank correlation of the motion's size with time: it steadily fades or grows
     readable: int = DECISION.few_terms + 2  # coefficients of an equation that a person can read
 
 

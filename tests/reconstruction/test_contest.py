@@ -1,0 +1,160 @@
+"""The contest on forecasts of known quality, conformal bands on known errors, and the grades that follow."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from jetode.baselines.contest import SIMPLE
+from jetode.integration.dop853 import Stop
+from jetode.integration.forecast import Forecast
+from jetode.reconstruction.contest import Contest, Contestant, simple_contestants
+from jetode.reconstruction.dynamics.base import Ahead
+from jetode.reconstruction.dynamics.black_box import BlackBoxDynamics
+from jetode.reconstruction.evidence import ContestEvidence
+from jetode.reconstruction.held_out_bands import HeldOutBands
+from jetode.reconstruction.verdict import Verdict, judge_contest
+from jetode.records.series import Series
+from jetode.signal.trials import plan
+
+RNG = np.random.default_rng(0)
+T = np.arange(2000)
+WAVE = np.sin(2 * np.pi * T / 40) * (1 + 0.5 * np.sin(2 * np.pi * T / 333))
+RECORD = Series(WAVE, 0.1)
+TRIALS = plan([RECORD])
+TRUTH = TRIALS.truths([RECORD])
+REFUSED = Verdict("none", "No equation fits.", "Try another channel.")
+
+
+def made(name, kind, growth, terms=None):
+    """A contestant whose error grows by ``growth`` std per oscillation."""
+    ahead = np.arange(TRIALS.steps + 1) / TRIALS.period
+    runs = TRUTH + growth * RECORD.std * ahead * RNG.uniform(0.9, 1.1, (TRIALS.count, 1))
+    return Contestant(name, kind, runs, lambda: name, terms)
+
+
+def contest(*others):
+    return Contest.of(
+        [made("repetition", "simple", 1.0), made("persistence", "simple", 9.0), *others], TRIALS, [RECORD]
+    )
+
+
+def verdict_of(found):
+    evidence = found.evidence(found.forecaster, None)
+    readable = found.readable
+    return judge_contest(evidence, None if readable is None else readable.contestant.name, REFUSED)
+
+
+def test_times_are_those_of_the_error_that_was_put_in():
+    found = contest(made("memory closure", "memory", 0.2))
+    by_name = {s.contestant.name: s for s in found.field}
+    # growth·t averaged over a window of a tenth of an oscillation reaches 0.4 at t = 0.4/growth less half the window
+    assert np.median(by_name["repetition"].times) == pytest.approx(0.4 - 0.05, abs=0.05)
+    assert np.median(by_name["memory closure"].times) == pytest.approx(2.0 - 0.05, abs=0.1)
+    assert found.baseline.contestant.name == "repetition"
+
+
+def test_grades():
+    none = contest(made("memory closure", "memory", 0.98))
+    assert verdict_of(none).grade == "none" and none.forecaster.contestant.name == "repetition"
+    forecast = contest(made("memory closure", "memory", 0.2), made("an equation", "equation", 0.8, 6))
+    assert verdict_of(forecast).grade == "forecast" and forecast.forecaster.contestant.name == "memory closure"
+    near = contest(made("memory closure", "memory", 0.2), made("an equation", "equation", 0.3, 6))
+    assert verdict_of(near).grade == "approximate" and near.forecaster.contestant.name == "memory closure"
+    assert "memory closure forecasts farther" in verdict_of(near).reason
+    long = contest(made("an equation", "equation", 0.2, 29))
+    assert verdict_of(long).grade == "forecast"
+
+
+def test_of_equals_the_one_that_says_most_forecasts():
+    same = np.random.default_rng(1)
+    ahead = np.arange(TRIALS.steps + 1) / TRIALS.period
+    runs = TRUTH + 0.2 * RECORD.std * ahead * same.uniform(0.9, 1.1, (TRIALS.count, 1))
+    equal = [
+        Contestant("kernel ridge", "black box", runs, lambda: None),
+        Contestant("memory closure", "memory", runs, lambda: None),
+        Contestant("an equation", "equation", runs, lambda: None, 5),
+    ]
+    assert contest(*equal).forecaster.contestant.name == "an equation"
+    assert contest(*equal[:2]).forecaster.contestant.name == "memory closure"
+
+
+def test_the_verdict_tells_how_long_and_against_what_and_survives_json():
+    found = contest(made("memory closure", "memory", 0.2))
+    evidence = found.evidence(found.forecaster, {"kind": "refusal", "reason": "r", "advice": "a"})
+    assert ContestEvidence.from_json(evidence.to_json()) == evidence
+    verdict = judge_contest(evidence, None, REFUSED)
+    period = TRIALS.period * RECORD.dt
+    assert verdict.holds.median == pytest.approx(1.95 * period, rel=0.05)
+    assert verdict.holds.lower <= verdict.holds.median <= verdict.holds.upper
+    assert verdict.baseline.name == "repetition" and verdict.baseline.time < verdict.holds.median
+    assert verdict.advice == REFUSED.advice
+
+
+# -- bands ----------------------------------------------------------------------------------------------------------
+
+
+def flat(n):
+    t = 0.1 * np.arange(n)
+    return Forecast(t, np.zeros(n), np.zeros((n, 1)), 0.1, Stop.COMPLETED, float(t[-1]))
+
+
+def test_bands_hold_a_further_error_as_often_as_they_say():
+    rng = np.random.default_rng(2)
+    inside = np.zeros(2)
+    for _ in range(400):
+        errors = rng.standard_cauchy((41, 3))  # heavy tails: no distribution is assumed
+        bands = HeldOutBands.of(errors[:40], 0.1, 1.0).around(flat(3))
+        inside += (
+            (bands.lower[1] <= errors[40, 1] <= bands.upper[1]),
+            (bands.inner_lower[1] <= errors[40, 1] <= bands.inner_upper[1]),
+        )
+    # n = 40: order statistics 2 and 40 (41 · 0.05 = 2.05), 10 and 31: 38/41 and 21/41
+    assert inside / 400 == pytest.approx([38 / 41, 21 / 41], abs=0.06)
+
+
+def test_failed_forecasts_make_bands_infinite_and_json_keeps_them():
+    errors = np.zeros((20, 5))
+    errors[:4, 3:] = np.nan
+    bands = HeldOutBands.of(errors, 0.1, 1.0)
+    shown = bands.around(flat(5))
+    assert np.isinf(shown.upper[4]) and np.isinf(shown.lower[4]) and shown.upper[1] == 0.0
+    again = HeldOutBands.from_json(bands.to_json())
+    assert np.array_equal(again.edges, bands.edges) and np.array_equal(again.times, bands.times)
+    assert HeldOutBands.of(errors[:1], 0.1, 1.0) is None
+
+
+def test_bands_of_a_fading_record_shrink_with_it():
+    fading = Series(np.sin(2 * np.pi * T / 40) * np.exp(-T / 700), 0.1)
+    trials = plan([fading])
+    truth = trials.truths([fading])
+    ends = np.array([end for fold in trials.folds for end in fold.ends])
+    off = 0.1 * np.exp(-ends / 700)[:, None] * np.random.default_rng(3).standard_normal(truth.shape)
+    runs = [Contestant("repetition", "simple", truth - off, lambda: None)]
+    found = Contest.of(runs, trials, [fading])
+    bands = found.bands(found.baseline)
+    assert bands.period > 0
+    late, early = (bands.after(fading.values[:n]).around(flat(9)) for n in (2000, 1000))
+    assert np.mean(late.upper / early.upper) == pytest.approx(np.exp(-1000 / 700), rel=0.35)
+    steady = Contest.of([made("repetition", "simple", 1.0)], TRIALS, [RECORD])
+    assert steady.bands(steady.baseline).period == 0
+
+
+# -- dynamics that run from samples -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SIMPLE)
+def test_a_black_box_forecasts_from_the_end_of_any_record_and_after_json(name):
+    (one,) = simple_contestants([RECORD], TRIALS, [name])
+    dynamics = one.dynamics()
+    ahead = Ahead(4.0, RECORD.dt)
+    run = dynamics.forecast(ahead)
+    assert run.completed and run.values.size == 41
+    saved = BlackBoxDynamics.from_json(dynamics.to_json())
+    assert np.array_equal(saved.forecast(ahead).values, run.values)
+    cut = RECORD.slice(0, 1500)
+    there = dynamics.with_records([cut]).forecast(ahead)
+    from_inside = dynamics.forecast(Ahead(4.0, RECORD.dt, start=1499))
+    np.testing.assert_allclose(there.values, from_inside.values)
+    coarse = dynamics.forecast(Ahead(4.0, 2 * RECORD.dt))
+    np.testing.assert_allclose(coarse.values, run.values[::2])
