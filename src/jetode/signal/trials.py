@@ -106,9 +106,13 @@ def plan(records: Sequence[Series], settings: TrialSettings = DEFAULT) -> Trials
         last = record.n - 1 - steps
         first = min(round(settings.past * period), last) if whole else round(settings.first * record.n)
         for ends in np.array_split(np.linspace(first, last, each * settings.starts).astype(int), each):
-            sound = tuple(int(e) for e in np.unique(ends) if e > 0 and _followed(record.values, int(e), steps))
-            folds.append(Fold(i, 0 if whole else int(ends[0]) + 1, record.n, sound))
+            folds.append(Fold(i, 0 if whole else int(ends[0]) + 1, record.n, _sound(record.values, ends, steps)))
     return Trials(tuple(folds), steps, period, spread) if any(f.ends for f in folds) else None
+
+
+def _sound(values: FloatArray, ends: IntArray, steps: int) -> tuple[int, ...]:
+    """The ends from which a whole forecast was measured."""
+    return tuple(int(e) for e in np.unique(ends) if e > 0 and _followed(values, int(e), steps))
 
 
 def _followed(values: FloatArray, end: int, steps: int) -> bool:
