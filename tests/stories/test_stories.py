@@ -57,7 +57,7 @@ def test_a_physiologist_with_a_pulse(tmp_path):
 
 @pytest.mark.slow
 def test_an_engineer_with_the_file_of_her_oscilloscope(tmp_path):
-    """A preamble, a header of two lines and volts: read as it is, fitted, run on from the next file, handed to MATLAB."""
+    """A preamble, a header of two lines and volts: read as it is, fitted, run on from later data, handed on."""
     values = jetode.systems["lorenz"].simulate(45.0).observe("x").values
     volts = 0.05 * jetode.add_noise(values, 0.03, np.random.default_rng(0))
     rows = "".join(f"{i * 1e-5:.5e},{v:.4f}\n" for i, v in enumerate(volts[:3001].tolist()))
