@@ -13,7 +13,7 @@ from jetode.signal.scales import Unsuitable, filled
 from jetode.signal.spline import smooth
 from jetode.signal.suitability import SUITABILITY
 
-ANOTHER = "Try another channel of the same system, or order 4 (`jetode diagnose` says what the record shows)."
+ANOTHER = "Try another channel of the same system, or order 4 (jetode diagnose says what the record shows)."
 FORECAST_ONLY = "Use it to forecast only; for an equation, try another channel of the same system or order 4."
 COMPLETE = "Record longer, or fill its gaps."
 PAPER = "Leave the degrees out and use method='joint', which allows for noise and poles, or another channel."

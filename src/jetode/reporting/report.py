@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from jetode.equations.numbers import with_error
 from jetode.integration.forecast import Forecast
 from jetode.reconstruction.checks import CHECKS, notes, walk
 from jetode.reconstruction.model import Model
@@ -134,7 +135,7 @@ def facts(model: Model, held: str, records: Sequence[Series]) -> list[tuple[str,
     found = model.diagnostics.get("lyapunov_spectrum") or {}
     if found.get("exponents"):
         pairs = zip(found["exponents"], found["standard_errors"], strict=True)
-        listed = ", ".join(f"{value:.3g}\u202f±\u202f{error:.1g}" for value, error in pairs)
+        listed = ", ".join(with_error(value, error).replace(" ", "\u202f") for value, error in pairs)
         out.append(("Lyapunov spectrum", listed.replace("-", "−")))
         out.append(("Kaplan–Yorke dimension", _number(found["kaplan_yorke_dimension"], 3)))
     if held:
