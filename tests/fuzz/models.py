@@ -8,7 +8,7 @@ from random import Random
 from fuzz.contract import Case
 from fuzz.mutations import in_bytes, in_values
 
-SAVED = Path(__file__).parents[1] / "reconstruction" / "saved"
+SAVED = (Path(__file__).parents[1] / "reconstruction" / "saved", Path(__file__).parent / "saved")
 HORIZONS = ("0.05", "0.5", "1", "2", "1e-9", "1e9", "1e300", "0", "-1", "nan")
 FORMATS = ("python", "c", "julia", "ode", "sbml")
 
@@ -18,7 +18,7 @@ def prepare(folder: Path) -> list[Path]:
     from jetode.reconstruction.model import load
 
     paths = []
-    for path in sorted(SAVED.glob("*.json")):
+    for path in (path for folder_ in SAVED for path in sorted(folder_.glob("*.json"))):
         (folder / path.name).write_text(path.read_text())
         load(path).save(folder / f"new_{path.name}")
         paths += [folder / path.name, folder / f"new_{path.name}"]

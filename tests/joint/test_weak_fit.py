@@ -1,4 +1,4 @@
-"""Model error (docs/mathematics.md §4.9) against dense Gaussian algebra, an independent Kalman filter and simulated noise."""
+"""Model error (docs/mathematics.md §4.9) against dense Gaussian algebra, a Kalman filter and simulated noise."""
 
 from dataclasses import replace
 

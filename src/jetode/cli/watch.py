@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @reading_options
-@click.option(
-    "--model", type=click.Path(path_type=Path), help="Saved model (default: that of the file so far)."
-)
+@click.option("--model", type=click.Path(path_type=Path), help="Saved model (default: that of the file so far).")
 @click.option("--horizon", type=float, help="How far to forecast (default: one oscillation).")
 @click.option("--every", type=float, default=2.0, show_default=True, help="Seconds between looks at the file.")
 @click.option("--looks", type=click.IntRange(1), help="End after so many looks (default: go on until Ctrl-C).")

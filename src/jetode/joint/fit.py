@@ -283,6 +283,11 @@ def refined(prepared: Prepared, data: Data, fit: Fit, interrupt: Callable[[], bo
     return data, fit, level
 
 
+def best_of(found: Found) -> Candidate | None:
+    """The first candidate that could be fitted."""
+    return next((c for c in found.candidates if c.fit is not None and np.isfinite(c.cost)), None)
+
+
 def rivals_of(best: Candidate, found: Found) -> tuple[Rival, ...]:
     """The other candidates that could be fitted, and how far they are behind."""
     return tuple(
@@ -313,7 +318,7 @@ def fit_joint(
     if isinstance(formed, Proposal):
         return formed
     prepared, found = formed
-    best = next((c for c in found.candidates if c.fit is not None and np.isfinite(c.cost)), None)
+    best = best_of(found)
     if best is None or best.fit is None:
         return Refusal(STOPPED if interrupt() else UNFITTED)
     if not best.cost <= DECISION.selectable * found.data.n_samples:

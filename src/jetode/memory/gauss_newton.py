@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from jetode.memory.closure import MemoryClosure, runge_kutta_steps
-from jetode.memory.rollout import monomial_table
 from jetode.memory.regression import Gram, Stretch, Sums
+from jetode.memory.rollout import monomial_table
 from jetode.memory.sensitivity import sensitivities
 
 CHUNK = 256  # rollouts whose rows are added up at a time: a few megabytes

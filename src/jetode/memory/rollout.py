@@ -1,8 +1,8 @@
 """Rollouts of memory closures (docs/mathematics.md (7.3), (7.6)) by classical Runge–Kutta steps, compiled and batched.
 
 The state is (x, m_0 … m_{q−1}).  The rate of x is Σ_k p_k φ_k with monomials φ that come from a table, one
-multiplication each; the other rows are linear.  Runs go side by side: the last index of every array counts them, so that
-the processor takes several at once.
+multiplication each; the other rows are linear.  Runs go side by side: the last index of every array counts them, so
+that the processor takes several at once.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def _adjoint_rates(adjoint: FloatArray, slope: FloatArray, linear: FloatArray, o
 def _gather(
     n: int, h: float, linear: FloatArray, slopes: FloatArray, tables: FloatArray, room: FloatArray, rows: FloatArray
 ) -> None:
-    """∂x/∂p (terms, runs) at point ``n``: the adjoint back to the start, in steps of 2 h with slopes at their middles."""
+    """∂x/∂p (terms, runs) at point ``n``: the adjoint back to the start, in steps of 2 h with slopes in the middle."""
     adjoint, trial, first, stage, total = room[0], room[1], room[2], room[3], room[4]
     d, runs = adjoint.shape
     m = rows.shape[0]
@@ -116,7 +116,7 @@ def _sensitivities(
     out: FloatArray,
     rows: FloatArray,
 ) -> None:
-    """Fill ``out`` (watched, runs) with x and ``rows`` (watched, terms, runs), after so many times ``divisions`` steps."""
+    """Fill ``out`` (watched, runs) with x and ``rows`` (watched, terms, runs) after so many × ``divisions`` steps."""
     d, runs = state.shape
     trial = room[1]
     seen = 0
@@ -155,9 +155,7 @@ def sensitivities(
     out, rows = np.empty((watched.size, runs)), np.empty((watched.size, m, runs))
     room = np.zeros((5, d, runs)), np.zeros((4, d, runs)), np.empty((m, runs))
     path = np.empty((points + 1, m, runs)), np.empty((points, d, runs))
-    _sensitivities(
-        np.array(states.T, order="C"), step / even, even, linear, *program, watched, *room, *path, out, rows
-    )
+    _sensitivities(np.array(states.T, order="C"), step / even, even, linear, *program, watched, *room, *path, out, rows)
     lost = np.logical_or.accumulate(~(np.abs(out) < bound), axis=0)
     out[lost] = np.nan
     return out.T, np.ascontiguousarray(rows.transpose(2, 0, 1))

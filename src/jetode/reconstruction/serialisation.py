@@ -13,7 +13,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from jetode.reconstruction.dynamics.base import Dynamics
+import numpy as np
+
+from jetode.reconstruction.dynamics.base import Ahead, Dynamics
 from jetode.reconstruction.dynamics.black_box import BlackBoxDynamics
 from jetode.reconstruction.dynamics.memory import MemoryDynamics
 from jetode.reconstruction.dynamics.rational import RationalDynamics
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 FORMAT = "jetode-model"
 VERSION = 3
 READABLE = (2, 3)
-MOST_BYTES = 32 << 20  # of a file: a hundred times the largest model that was ever written
+MOST_BYTES = 256 << 20  # of a file: a black box that keeps ten million samples
 SUMMARISED = ("kind", "closure", "regular", "poles")  # of the dynamics, in a summary
 
 # a kind of dynamics by its name: what reads its part of a file
@@ -127,7 +129,13 @@ def _record(data: Mapping[str, Any]) -> RecordInfo:
 
 
 def _dynamics(data: Mapping[str, Any]) -> Dynamics:
-    return KINDS[data.get("kind") or ("rational" if data["identified"] is None else "regular")](data)
+    dynamics = KINDS[data.get("kind") or ("rational" if data["identified"] is None else "regular")](data)
+    if isinstance(dynamics, MemoryDynamics | BlackBoxDynamics):  # settings that belong together: one step tells
+        dt = dynamics.samples.dt
+        dynamics.forecast(Ahead(dt, dt, samples=0))
+        if not np.isfinite(dynamics.end_state).all():
+            raise ValueError("its last state is not finite")
+    return dynamics
 
 
 def read(path: str | Path) -> dict[str, Any]:
