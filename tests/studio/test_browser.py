@@ -58,7 +58,7 @@ def opened(browser, url, **options):
     that plotly.js brings along and the policy refuses."""
     context = browser.new_context(**options)
     page = context.new_page()
-    page.set_default_timeout(30_000)
+    page.set_default_timeout(PATIENCE)
     page.wrong = []
     page.on("pageerror", lambda error: page.wrong.append(str(error)))
 
@@ -232,9 +232,12 @@ def test_a_killed_job_is_a_message_and_the_next_one_runs(page, studio):
     page.wait_for_selector("#again, #verdict", timeout=PATIENCE)
 
 
-def test_twenty_jobs_a_kill_and_a_restart(page, studio):
-    records = ask(studio, "/api/state")["records"]
-    tiny_id = next(r["id"] for r in records if r["name"] == "swing.csv")
+def test_twenty_jobs_a_kill_and_a_restart(page, studio, tiny):
+    for job in ask(studio, "/api/state")["jobs"]:
+        if job["state"] in ("queued", "running"):
+            ask(studio, f"/api/jobs/{job['id']}", method="DELETE")
+    drop(page, tiny, "many.csv")
+    tiny_id = max(r["id"] for r in ask(studio, "/api/state")["records"])
     request = {"records": [{"id": tiny_id, "reading": {"column": 2}}], "settings": {"order": 2, "max_seconds": 0.2}}
     ids = [ask(studio, "/api/jobs", {**request, "name": f"queued {i}"})["id"] for i in range(20)]
     page.evaluate("location.hash = '#history'")

@@ -27,11 +27,21 @@ TYPES = {
     ".json": "application/json",
     ".svg": "image/svg+xml",
 }
-ENDINGS = {"python": ".py", "c": ".c", "julia": ".jl", "ode": ".ode", "sbml": ".xml", "matlab": ".m", "modelica": ".mo"}
+ENDINGS = {
+    "c": ".c",
+    "julia": ".jl",
+    "matlab": ".m",
+    "modelica": ".mo",
+    "modelingtoolkit": ".jl",
+    "ode": ".ode",
+    "python": ".py",
+    "sbml": ".xml",
+    "scipy": ".py",
+}
 # the report brings its own scripts: it runs in a sandbox of its own origin, without the studio's cookie
 SANDBOX = (
     "sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; "
-    "style-src 'unsafe-inline'; img-src data: blob:; worker-src blob:; frame-ancestors 'none'"
+    "style-src 'unsafe-inline'; img-src data: blob:; font-src data:; worker-src blob:; frame-ancestors 'none'"
 )
 
 
