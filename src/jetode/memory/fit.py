@@ -90,10 +90,11 @@ def fit_memory(
 
 def best(found: Sequence[Candidate], where: BoolArray, settings: MemorySettings) -> list[Candidate]:
     """The candidates with the best mean scores over some starts, one per memory and degree."""
-    ranked = sorted(found, key=lambda c: -float(c.scores[where].mean()))
-    least = settings.near * float(ranked[0].scores[where].mean())
+    merits = [float(c.scores[where].mean()) / c.closure.n_terms**settings.thrift for c in found]
+    ranked = sorted(zip(merits, found, strict=True), key=lambda pair: -pair[0])
+    least = settings.near * ranked[0][0]
     out: dict[tuple[int, int, int], Candidate] = {}
-    for candidate in ranked:
-        if candidate.scores[where].mean() >= least and len(out) < settings.members:
+    for merit, candidate in ranked:
+        if merit >= least and len(out) < settings.members:
             out.setdefault((id(candidate.memory), candidate.closure.degree, candidate.closure.n_terms), candidate)
     return list(out.values())

@@ -37,7 +37,8 @@ class MemorySettings:
     hopeless: float = 0.4  # of the best score: below, no pass helps
     points_per_order: float = 1.5  # steps in θ for each of q coefficients at least: fewer do not determine them
     thresholds: tuple[float, ...] = (0.1, 0.2, 0.4, 0.8)  # std: a single one rewards luck
-    members: int = 5  # settings whose median is the forecast: one wild member of five does no harm
+    members: int = 3  # settings whose median is the forecast: one wild member of three does no harm
+    thrift: float = 0.06  # power of the number of terms that a score is divided by: equal scores go to fewer terms
     near: float = 0.85  # of the best score: a setting below is no member
     gap: float = 0.1  # oscillations that a straight line may bridge unmarked
     past: float = 4.0  # θ before a start that the filter sees: after that it has forgotten
