@@ -31,9 +31,10 @@ class MemorySettings:
     rows_per_term: float = 8.0  # that the records must hold at least
     ridges: tuple[float, ...] = (1e-9, 1e-7, 1e-5, 1e-4, 1e-3)  # of features with unit mean square
     lengths: tuple[float, ...] = (0.15, 0.15, 0.3, 0.3)  # of the rollouts in each Gauss–Newton pass
-    kept: tuple[int, ...] = (20, 10, 8, 6)  # memories and degrees that a pass is made for, the best so far
+    kept: tuple[int, ...] = (12, 8, 5, 4)  # memories and degrees that a pass is made for, the best so far
     rows: int = 8000  # of a regression at most: 24 for each of the most terms
-    rollouts: int = 2000  # of a pass at most, each with four rows
+    rollouts: int = 1200  # of a pass of the search at most, each with four rows
+    final: int = 4000  # of a pass of the members' own fit, which is made once
     hopeless: float = 0.4  # of the best score: below, no pass helps
     points_per_order: float = 1.5  # steps in θ for each of q coefficients at least: fewer do not determine them
     thresholds: tuple[float, ...] = (0.1, 0.2, 0.4, 0.8)  # std: a single one rewards luck
