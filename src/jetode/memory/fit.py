@@ -97,4 +97,5 @@ def best(found: Sequence[Candidate], where: BoolArray, settings: MemorySettings)
     for merit, candidate in ranked:
         if merit >= least and len(out) < settings.members:
             out.setdefault((id(candidate.memory), candidate.n_terms), candidate)
-    return list(out.values())
+    chosen = list(out.values())
+    return chosen[: len(chosen) - 1 + len(chosen) % 2]  # the median of two is a mean, of what may have parted

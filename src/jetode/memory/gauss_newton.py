@@ -24,9 +24,9 @@ WATCHED = 4  # points of a rollout that are compared, spread evenly: more are ne
 def linearised(
     stretches: Sequence[Stretch], closure: MemoryClosure, step: float, length: int, stride: int, fold: int | None = None
 ) -> Gram:
-    """The sums of rollouts of ``length`` steps about the closure, from every ``stride``-th point, without those that
-    show a fold.  A closure about which a fold is left out must not have seen it: in directions that the other rows hardly
-    determine, a Gauss–Newton step stays where it is."""
+    """The sums of rollouts of ``length`` steps about the closure, from every ``stride``-th point; without those that
+    show a fold, which the closure must not have seen: in directions that the other rows hardly determine, a
+    Gauss–Newton step stays where it is."""
     slots = monomial_table(closure.exponents, closure.q + 1)[2]
     sums = Sums(closure.exponents, 0)
     watched = np.unique(np.linspace(0, length, min(WATCHED, length) + 1).round().astype(np.int64)[1:])
