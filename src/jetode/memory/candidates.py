@@ -8,14 +8,14 @@ from math import comb
 
 import numpy as np
 
-from jetode.equations.polynomials import Library
+from jetode.equations.polynomials import Exponents, Library
 from jetode.integration.windowed_prediction_time import window_samples, windowed_rms
 from jetode.memory.closure import MemoryClosure
 from jetode.memory.ground import Ground
 from jetode.memory.legendre import MemoryFilter
-from jetode.memory.regression import Gram, Stretch
+from jetode.memory.regression import Stretch
 from jetode.memory.settings import MemorySettings
-from jetode.support.arrays import FloatArray, IntArray
+from jetode.support.arrays import FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,13 +28,24 @@ class Memory:
     starts: tuple[FloatArray, ...]
     degree: int  # of P at most
 
+    @property
+    def folds(self) -> list[int]:
+        """Those that have starts."""
+        return [fold for fold, states in enumerate(self.starts) if states.size]
+
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A closure, the forecasts (count, steps + 1) of its twins without each fold, and their scores in oscillations."""
+    """A set of monomials of P in a memory, its coefficients without each fold that has starts, and how they forecast
+    there: (count, steps + 1) values, each with a score in oscillations.
+
+    ``recipe`` is the length of the rollouts (0: one step) and the ridge of every pass that led there.
+    """
 
     memory: Memory
-    closure: MemoryClosure
+    exponents: tuple[Exponents, ...]
+    recipe: tuple[tuple[float, float], ...]
+    coefficients: dict[int, FloatArray]
     forecasts: FloatArray
     scores: FloatArray
 
@@ -42,6 +53,15 @@ class Candidate:
     def score(self) -> float:
         """Of all forecasts."""
         return float(self.scores.mean())
+
+    @property
+    def n_terms(self) -> int:
+        """Coefficients of P."""
+        return len(self.exponents)
+
+    def without(self, fold: int) -> MemoryClosure:
+        """The closure that has not seen a fold."""
+        return replace(self.memory.template, exponents=self.exponents, coefficients=self.coefficients[fold])
 
 
 def highest_degree(q: int, rows: float, settings: MemorySettings) -> int:
@@ -83,26 +103,28 @@ def build(ground: Ground, q: int, theta: float, settings: MemorySettings) -> Mem
     return Memory(ground, template, stretches, starts, degree)
 
 
-def solved(
-    memory: Memory, gram: Gram, chosen: IntArray, ridge: float, truth: FloatArray, settings: MemorySettings
+def candidate(
+    memory: Memory,
+    exponents: tuple[Exponents, ...],
+    recipe: tuple[tuple[float, float], ...],
+    coefficients: dict[int, FloatArray],
+    truth: FloatArray,
+    settings: MemorySettings,
 ) -> Candidate | None:
-    """The regression on the chosen monomials with a ridge, and without each fold; None where it cannot be solved."""
-    exponents = tuple(gram.exponents[i] for i in chosen)
-
-    def closure(fold: int | None) -> MemoryClosure:
-        return replace(memory.template, exponents=exponents, coefficients=gram.solve(chosen, ridge, fold))
-
-    whole = closure(None)
-    if not np.isfinite(whole.coefficients).all():
+    """Coefficients without each fold, with their forecasts; None where there are none."""
+    if not all(np.isfinite(c).all() for c in coefficients.values()):
         return None
     trials = memory.ground.trials
-    runs = [np.empty((0, trials.steps + 1))]
-    for fold, states in enumerate(memory.starts):
-        if states.size:
-            runs.append(closure(fold).ahead(states, trials.steps, memory.ground.dt))
+    runs = [
+        replace(memory.template, exponents=exponents, coefficients=coefficients[fold]).ahead(
+            states, trials.steps, memory.ground.dt
+        )
+        for fold, states in enumerate(memory.starts)
+        if states.size
+    ]
     forecasts = np.concatenate(runs)
     scores = score(forecasts, truth, memory.ground, settings)
-    return Candidate(memory, replace(whole, score=float(scores.mean())), forecasts, scores)
+    return Candidate(memory, exponents, recipe, coefficients, forecasts, scores)
 
 
 def score(forecasts: FloatArray, truth: FloatArray, ground: Ground, settings: MemorySettings) -> FloatArray:

@@ -13,7 +13,7 @@ import numpy as np
 from jetode.memory.candidates import Candidate
 from jetode.memory.closure import MemoryClosure
 from jetode.memory.ground import Ground
-from jetode.memory.search import search
+from jetode.memory.search import complete, search
 from jetode.memory.settings import DEFAULT, MemorySettings
 from jetode.records.series import Series
 from jetode.signal.trials import Trials
@@ -85,15 +85,17 @@ def fit_memory(
         picked = best(found, others if others.any() else ~others, settings)
         nested[rows] = median([c.forecasts[rows] for c in picked])
         first = rows.stop
-    return MemoryFit(tuple(c.closure for c in chosen), nested, records[0].dt)
+    return MemoryFit(tuple(complete(c, settings) for c in chosen), nested, records[0].dt)
 
 
 def best(found: Sequence[Candidate], where: BoolArray, settings: MemorySettings) -> list[Candidate]:
     """The candidates with the best mean scores over some starts, one per memory and degree."""
-    ranked = sorted(found, key=lambda c: -float(c.scores[where].mean()))
-    least = settings.near * float(ranked[0].scores[where].mean())
-    out: dict[tuple[int, int, int], Candidate] = {}
-    for candidate in ranked:
-        if candidate.scores[where].mean() >= least and len(out) < settings.members:
-            out.setdefault((id(candidate.memory), candidate.closure.degree, candidate.closure.n_terms), candidate)
-    return list(out.values())
+    merits = [float(c.scores[where].mean()) / c.n_terms**settings.thrift for c in found]
+    ranked = sorted(zip(merits, found, strict=True), key=lambda pair: -pair[0])
+    least = settings.near * ranked[0][0]
+    out: dict[tuple[int, int], Candidate] = {}
+    for merit, candidate in ranked:
+        if merit >= least and len(out) < settings.members:
+            out.setdefault((id(candidate.memory), candidate.n_terms), candidate)
+    chosen = list(out.values())
+    return chosen[: len(chosen) - 1 + len(chosen) % 2]  # the median of two is a mean, of what may have parted
