@@ -167,7 +167,9 @@ def _on_stretch(prepared: Prepared, order: int, start: JointFit | None, interrup
             weak = selected(weak, begun.form, worth, interrupt)
             if weak.free == 0:
                 break
-            out.append(Trial(begun.name, begun.form, prepared, weak, weak.fit.terms.coefficients, weak.bic(price), driven))
+            out.append(
+                Trial(begun.name, begun.form, prepared, weak, weak.fit.terms.coefficients, weak.bic(price), driven)
+            )
     return out
 
 
