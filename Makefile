@@ -31,7 +31,7 @@ COUNT ?= 20000
 SEED ?= $(shell date +%s)
 
 fuzz: $(READY)
-	$(BIN)/python tests/fuzz/fuzz_files.py --count $(COUNT) --seed $(SEED)
+	$(BIN)/python tests/fuzz/run.py --count $(COUNT) --seed $(SEED)
 
 docs: $(READY)
 	$(PIP) -e '.[docs]'

@@ -179,7 +179,9 @@ class Simulator:
 
     def run(self, start: np.ndarray, count: int, dt: float) -> np.ndarray | None:
         if self.field is not None:
-            out = integrate(self.field, start, count, dt, 1e-11, 1e-12, bound=1e6, max_steps=400 * count + 10**6)
+            out = integrate(
+                self.field, start, count, dt, rtol=1e-11, atol=1e-12, bound=1e6, max_steps=400 * count + 10**6
+            )
             return out.states if out.stop is Stop.COMPLETED else None
         out = solve_ivp(
             lambda _, x: self.rhs(x), (0, dt * (count - 1)), start, "DOP853",

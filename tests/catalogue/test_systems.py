@@ -89,9 +89,18 @@ def test_bad_arguments() -> None:
         systems["lorentz"]
     assert "lorentz" not in systems
     lorenz = systems["lorenz"]
-    for arguments in ({"duration": 0.0}, {"dt": -1.0}, {"transient": -1.0}, {"initial": (1, 0)}):
+    for arguments in (
+        {"duration": 0.0},
+        {"dt": -1.0},
+        {"transient": -1.0},
+        {"transient": 1e300},
+        {"duration": 1e300},
+        {"initial": (1, 0)},
+    ):
         with pytest.raises(InputError, match=next(iter(arguments))):
             lorenz.simulate(**{"duration": 1.0, **arguments})
+    with pytest.raises(InputError, match="steps of 1e-300"):
+        lorenz.simulate(1.0, dt=1e-300)
     with pytest.raises(InputError, match="bounded"):
         systems["sprott_jerk"].simulate(10.0, initial=(0, 0, 50))
     with pytest.raises(InputError, match="expression"):

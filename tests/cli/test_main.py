@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 
+import click
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -127,13 +128,13 @@ def test_two_records_and_a_budget_give_one_model(tmp_path):
         arguments = ["--duration", 20, "--noise", 0.05, "--seed", seed, "--initial", f"{seed},1,20"]
         assert run("simulate", "lorenz", *arguments, "--out", tmp_path / f"{seed}.csv").exit_code == 0
     files = [tmp_path / "1.csv", tmp_path / "2.csv"]
-    result = run("reconstruct", *files, "--sigma", 0.4, "--max-seconds", 60, "--out", tmp_path / "out")
-    assert result.exit_code in (0, 3), result.stderr
+    result = run("reconstruct", *files, "--sigma", 0.4, "--max-seconds", 600, "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.stderr
     assert "2 records" in result.stdout and "x'\u00a0= v" in result.stdout
     report = (tmp_path / "out" / "report.html").read_text()
     command = re.search(r'<pre id="command">(.*?)</pre>', report)[1]
     assert "2 records" in report and command.endswith(
-        f"--sigma 0.4 --max-seconds 60.0 --seed 0 --out {tmp_path / 'out'}"
+        f"--sigma 0.4 --max-seconds 600.0 --seed 0 --out {tmp_path / 'out'}"
     )
     stopped = run("reconstruct", *files, "--max-seconds", 0.001, "--json")
     assert stopped.exit_code == 3 and json.loads(stopped.stdout)["verdict"]["trusted"] is False
@@ -224,7 +225,8 @@ def test_forecast_refuses_other_files(folder, tmp_path):
 def test_every_command_that_reads_takes_the_same_reading_options(tmp_path):
     reading = {"--column", "--time", "--dt", "--resample", "--skip-rows"}
     for name in ("diagnose", "reconstruct", "forecast", "score"):
-        assert reading <= {option for parameter in cli.commands[name].params for option in parameter.opts}
+        command = cli.get_command(click.Context(cli), name)
+        assert reading <= {option for parameter in command.params for option in parameter.opts}
     path = tmp_path / "r.csv"
     times = [0.1 * i + 0.01 * (i % 3) for i in range(300)]
     path.write_text("7\n8\nwhen,x\n" + "".join(f"{t},{math.sin(t) + 0.1 * math.sin(9 * t)}\n" for t in times))

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from jetode.cli.main import NOISE_KINDS
+from jetode.cli.simulate import NOISE_KINDS
 from jetode.signal import noise
 
 

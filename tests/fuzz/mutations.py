@@ -1,10 +1,12 @@
-"""Seeded damage: of bytes, of numbers inside them, of the members of archives, of the cells and lines of text."""
+"""Seeded damage: of bytes and numbers inside them, of members of archives, of cells and lines of text, of JSON."""
 
 from __future__ import annotations
 
 import io
+import json
 import zipfile
 from random import Random
+from typing import Any
 
 TOKENS = (
     *("", "nan", "NaN", "inf", "-inf", "1e999", "1e-999", "1e308", "0", "-0", "-1", "1e60", "0x10", "1_000", "1,5"),
@@ -15,6 +17,13 @@ TOKENS = (
 NUMBERS = (0, 1, 2, 7, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 10**6, 10**9)
 TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".dat", ".lvm")
 ARCHIVES = (".npz", ".xlsx")
+# values for JSON, and literals that only a file can hold
+RAW = {"@1e999": "1e999", "@long": "1" * 5000, "@deep": "[" * 200 + "]" * 200, "@surrogate": '"\\ud800"'}
+VALUES: tuple[Any, ...] = (
+    *(float("nan"), float("inf"), float("-inf"), 1e308, -1e308, 1e99, 1e60, 1e-300, 5e-324, 0, 0.0, -1, 1, 2, 3, 7, 9),
+    *(10**6, 10**9, 10**18, 10**400, -(10**400), 0.5, True, False, None, "", "x", "abc" * 400, "exact", "regular"),
+    *([], {}, [[]], [1.0], [[1.0]], [None], ["a"], {"a": 1}, [[1.0, 2.0], [3.0]], *RAW),
+)
 
 
 def damaged(random: Random, name: str, data: bytes) -> bytes:
@@ -22,11 +31,11 @@ def damaged(random: Random, name: str, data: bytes) -> bytes:
     for _ in range(random.choice((0, 1, 1, 1, 2, 2, 4))):
         text = name.endswith(TEXT_ENDINGS) and random.random() < 0.7
         inside = name.endswith(ARCHIVES) and random.random() < 0.5
-        data = _in_text(random, data) if text else _in_member(random, data) if inside else _in_bytes(random, data)
+        data = _in_text(random, data) if text else _in_member(random, data) if inside else in_bytes(random, data)
     return data
 
 
-def _in_bytes(random: Random, data: bytes) -> bytes:
+def in_bytes(random: Random, data: bytes) -> bytes:
     """Damage that knows nothing of the format; early bytes, where headers are, are hit more often."""
     raw = bytearray(data)
     reach = len(raw) if random.random() < 0.5 else min(len(raw), 600)
@@ -85,16 +94,52 @@ def _in_member(random: Random, data: bytes) -> bytes:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members = {name: archive.read(name) for name in archive.namelist()}
     except Exception:  # damaged before
-        return _in_bytes(random, data)
+        return in_bytes(random, data)
     if not members:
-        return _in_bytes(random, data)
+        return in_bytes(random, data)
     name = random.choice(sorted(members))
     xml = name.endswith(".xml")
     members[name] = (
-        _in_text(random, members[name]) if xml and random.random() < 0.3 else _in_bytes(random, members[name])
+        _in_text(random, members[name]) if xml and random.random() < 0.3 else in_bytes(random, members[name])
     )
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", random.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))) as archive:
         for member, content in members.items():
             archive.writestr(member, content)
     return out.getvalue()
+
+
+def in_values(random: Random, data: bytes) -> bytes:
+    """Damage of one to three values inside the JSON, with literals that only a file can hold."""
+    model = json.loads(data)
+    for _ in range(random.choice((0, 1, 1, 1, 1, 2, 3))):
+        in_tree(random, model)
+    text = json.dumps(model, indent=1)
+    for name, literal in RAW.items():
+        text = text.replace(f'"{name}"', literal)
+    return text.encode()
+
+
+def in_tree(random: Random, model: dict[str, Any]) -> None:
+    """Of a place anywhere in the tree: another value, none, twice, in another order."""
+    node: Any = model
+    while True:
+        keys = list(node) if isinstance(node, dict) else list(range(len(node)))
+        if not keys:
+            return
+        key = random.choice(keys)
+        if isinstance(node[key], dict | list) and node[key] and random.random() < 0.85:
+            node = node[key]
+            continue
+        break
+    kind = random.randrange(8)
+    if kind == 0:
+        del node[key]
+    elif kind == 1 and isinstance(node, list):
+        node.insert(key, node[key])
+    elif kind == 2 and isinstance(node, list):
+        random.shuffle(node)
+    elif kind == 3 and isinstance(node[key], int | float) and not isinstance(node[key], bool):
+        node[key] *= random.choice((-1, 0, 1e3, 1e-3, 1e12, 1e30, 1e-30, 1.5))
+    else:
+        node[key] = random.choice(VALUES)

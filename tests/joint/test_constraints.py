@@ -12,12 +12,6 @@ from jetode.joint.parts import equation_of
 from jetode.signal.noise import add_noise
 
 
-@pytest.fixture(scope="module")
-def record():
-    values = jetode.systems["lorenz"].simulate(60.0).observe("x").values
-    return jetode.Series(add_noise(values, 0.15, np.random.default_rng(0)), dt=0.01)
-
-
 def test_a_fixed_coefficient_survives_units_and_the_scale_of_w():
     lorenz = RegularClosure({(0, 1): -11.0}, {(1, 0): 1.0}, {(0, 0, 1): -8 / 3, (1, 0, 1): 0.5, (2, 0, 0): -10.0}, 3)
     amplitude, time = 8.0, 0.18
@@ -58,13 +52,13 @@ def test_contradictions_and_nonsense_are_refused_in_one_sentence():
 
 
 @pytest.mark.slow
-def test_the_fit_obeys_its_constraints(record):
-    fixed = jetode.reconstruct(record, fixed={"a": {(0, 1): -11.0}, "P": {(0, 0, 1): -8 / 3}})
+def test_the_fit_obeys_its_constraints(noisy_lorenz):
+    fixed = jetode.reconstruct(noisy_lorenz, fixed={"a": {(0, 1): -11.0}, "P": {(0, 0, 1): -8 / 3}})
     assert fixed.regular.a[(0, 1)] == pytest.approx(-11.0)
     assert fixed.regular.P[(0, 0, 1)] == pytest.approx(-8 / 3)
-    wanted = jetode.reconstruct(record, required={"P": [(1, 0, 0)]}, forbidden={"P": [(0, 2, 0)]})
+    wanted = jetode.reconstruct(noisy_lorenz, required={"P": [(1, 0, 0)]}, forbidden={"P": [(0, 2, 0)]})
     assert (1, 0, 0) in wanted.regular.P and (0, 2, 0) not in wanted.regular.P
-    odd = jetode.reconstruct(record, symmetric=True)
+    odd = jetode.reconstruct(noisy_lorenz, symmetric=True)
     assert odd.regular.D[(0, 0)] == 0.0 and set(odd.regular.a) == {(0, 1)}
 
 

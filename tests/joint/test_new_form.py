@@ -50,7 +50,8 @@ TRUTH = Equation(({(0, 1): 1.0}, {(1, 0): 1.0, (5, 0): -1.0, (0, 1): 0.4, (2, 1)
 @pytest.fixture(scope="module")
 def record():
     """A limit cycle whose force has a fifth power."""
-    states = integrate(TRUTH.field, np.array([0.1, 0.0]), 3000, 0.04, 1e-10, 1e-10, 0.2).states[1000:]
+    run = integrate(TRUTH.field, np.array([0.1, 0.0]), 3000, 0.04, rtol=1e-10, atol=1e-10, max_step=0.2)
+    states = run.states[1000:]
     values = jetode.add_noise(states[:, 0], 0.02, np.random.default_rng(1))
     return jetode.Series(values, 0.04)
 

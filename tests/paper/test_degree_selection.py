@@ -7,11 +7,6 @@ from jetode.paper.identify import PaperSettings, embed, identify
 from jetode.records.series import Series
 
 
-@pytest.fixture(scope="module")
-def lorenz():
-    return systems["lorenz"].simulate(60.0).observe("x")
-
-
 def test_selection_finds_the_degrees_of_the_paper(lorenz):
     """(d_D, d_N) = (1, 4) for Lorenz and (1, 3) for Rössler, from forecasts alone."""
     found = select(embed(lorenz, 3), lorenz.values, PaperSettings())

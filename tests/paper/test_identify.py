@@ -12,17 +12,8 @@ from jetode.support.errors import InputError
 LORENZ = systems["lorenz"]
 
 
-@pytest.fixture(scope="module")
-def record():
-    return LORENZ.simulate(60.0).observe("x")
-
-
-@pytest.fixture(scope="module")
-def noisy(record):
-    return record.with_values(add_noise(record.values, 0.15, np.random.default_rng(0)))
-
-
-def test_clean_records_are_interpolated_and_noisy_ones_meet_the_residual_target(record, noisy):
+def test_clean_records_are_interpolated_and_noisy_ones_meet_the_residual_target(lorenz, noisy_lorenz):
+    record, noisy = lorenz, noisy_lorenz
     clean, rough = embed(record, 3), embed(noisy, 3)
     assert clean.clean and clean.spline.weight == 0.0
     assert not rough.clean and rough.spline.rss == pytest.approx(noisy.n * rough.noise_sigma**2, rel=1e-5)
@@ -30,7 +21,8 @@ def test_clean_records_are_interpolated_and_noisy_ones_meet_the_residual_target(
     np.testing.assert_array_equal(clean.jets[:, 0].shape, record.values.shape)
 
 
-def test_smoothing_options(noisy):
+def test_smoothing_options(noisy_lorenz):
+    noisy = noisy_lorenz
     assert embed(noisy, 3, smoothing="gcv").spline.rule == "gcv"
     assert embed(noisy, 3, smoothing=1e-6).spline.weight == pytest.approx(1e-6)
     assert embed(noisy, 3, smoothing="interpolate").spline.weight == 0.0
@@ -40,19 +32,19 @@ def test_smoothing_options(noisy):
     assert embed(noisy, 4).spline.degree == 7
 
 
-def test_strong_and_weak_form_agree_on_clean_data(record):
+def test_strong_and_weak_form_agree_on_clean_data(lorenz):
     exact = LORENZ.closure("x")
-    embedding = embed(record, 3, spline_degree=9)
+    embedding = embed(lorenz, 3, spline_degree=9)
     for form in ("weak", "strong"):
         assert max(relative_l2(identify(embedding, PaperSettings(form=form)).closure, exact)) < 1e-6
 
 
-def test_weak_form_resists_noise_better_than_strong_form(record):
+def test_weak_form_resists_noise_better_than_strong_form(lorenz):
     """At 0.01 % and 0.1 % noise the weak form has less than half of the strong form's error."""
     exact = LORENZ.closure("x")
     errors = {}
     for fraction in (1e-4, 1e-3):
-        noisy = record.with_values(add_noise(record.values, fraction, np.random.default_rng(0)))
+        noisy = lorenz.with_values(add_noise(lorenz.values, fraction, np.random.default_rng(0)))
         embedding = embed(noisy, 3)
         for form in ("weak", "strong"):
             settings = PaperSettings(form=form, windows=1000)
@@ -76,13 +68,13 @@ def test_pooled_denominators_point_the_right_way_under_noise():
     assert rows.closure.denominator[1, 0, 0] > 0
 
 
-def test_random_windows_repeat_with_the_seed(record):
-    embedding = embed(record, 3)
+def test_random_windows_repeat_with_the_seed(lorenz):
+    embedding = embed(lorenz, 3)
     a, b, c = (identify(embedding, PaperSettings(placement="random", seed=s)).closure.numerator for s in (1, 1, 2))
     assert a == b != c
 
 
-def test_bad_settings_are_named(record):
+def test_bad_settings_are_named(lorenz):
     for arguments in (
         {"denominator_degree": -1},
         {"numerator_degree": 1.5},
@@ -94,16 +86,16 @@ def test_bad_settings_are_named(record):
         with pytest.raises(InputError, match=next(iter(arguments))):
             PaperSettings(**arguments)
     with pytest.raises(InputError, match="spline_degree"):
-        embed(record, 5, spline_degree=5)
+        embed(lorenz, 5, spline_degree=5)
     with pytest.raises(InputError, match="denominator_variables"):
-        identify(embed(record, 3), PaperSettings(denominator_variables=(2,)))
+        identify(embed(lorenz, 3), PaperSettings(denominator_variables=(2,)))
 
 
-def test_a_noisy_record_is_the_same_to_the_last_bit_in_any_unit(record):
-    values = add_noise(record.values, 0.15, np.random.default_rng(0))
-    here, there = (embed(Series(a * values, a * record.dt), 3) for a in (1.0, 1e6 / 7))
+def test_a_noisy_record_is_the_same_to_the_last_bit_in_any_unit(lorenz):
+    values = add_noise(lorenz.values, 0.15, np.random.default_rng(0))
+    here, there = (embed(Series(a * values, a * lorenz.dt), 3) for a in (1.0, 1e6 / 7))
     np.testing.assert_array_equal(there.dimensionless, here.dimensionless)
     np.testing.assert_allclose(there.jets[:, 0], 1e6 / 7 * here.jets[:, 0], rtol=1e-12)
     np.testing.assert_allclose(here.spline.jets(3), here.jets, rtol=1e-9, atol=1e-9 * np.abs(here.jets).max())
-    undigitised = smooth(values, record.dt, 5, "residual", sigma=here.noise_sigma)
+    undigitised = smooth(values, lorenz.dt, 5, "residual", sigma=here.noise_sigma)
     assert np.abs(undigitised.jets(0)[:, 0] - here.jets[:, 0]).max() < 1e-5 * here.noise_sigma

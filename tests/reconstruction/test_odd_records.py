@@ -7,11 +7,6 @@ import jetode
 from jetode.reporting.report import report
 
 
-@pytest.fixture(scope="module")
-def lorenz():
-    return jetode.systems["lorenz"].simulate(60.0).observe("x")
-
-
 def examined(values, **options):
     model = jetode.reconstruct(jetode.Series(values, 0.01), **options)
     assert model.verdict.reason and (model.verdict.trusted or model.verdict.advice)

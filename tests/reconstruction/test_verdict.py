@@ -10,13 +10,8 @@ import pytest
 import jetode
 from jetode.catalogue.systems import systems
 from jetode.reconstruction.advice import refused
-from jetode.reconstruction.evidence import (
-    Evidence,
-    block_ratio,
-    lag_correlation,
-    quantile_distance,
-    spectrum_distance,
-)
+from jetode.reconstruction.evidence import Evidence
+from jetode.reconstruction.gathering import block_ratio, lag_correlation, quantile_distance, spectrum_distance
 from jetode.reconstruction.verdict import judge
 from jetode.records.series import Series
 from jetode.signal.jets_against_delays import Sufficiency

@@ -12,11 +12,10 @@ import pandas as pd
 import pytest
 from scipy.io import savemat, wavfile
 
+from jetode.records import formats
 from jetode.records.formats import base, format_of, open_table
-from jetode.records.formats.base import Format, register
 from jetode.records.formats.mat5 import check_elements
 from jetode.records.reading import read
-from jetode.records.table import ArrayTable, Column
 from jetode.support.errors import InputError
 
 N = 80
@@ -35,25 +34,53 @@ def same(series, dt=0.25, t0=0.5, **said):
 # -- a new format is one file --------------------------------------------------------------------------------------
 
 
-def test_a_toy_format_is_read_by_registering_it(tmp_path):
-    """Big-endian numbers after the word TOY and a rate: nothing else knows of it."""
+TOY = """
+import struct
 
-    def open_toy(path, reading):
-        raw = path.read_bytes()
-        (rate,) = struct.unpack(">d", raw[3:11])
-        values = np.frombuffer(raw[11:], dtype=">f8")
-        return ArrayTable(path, [Column("x", unit="mV", step=1 / rate, time_unit="s")], [values])
+import numpy as np
 
+from jetode.records.formats.base import Format, register
+from jetode.records.table import ArrayTable, Column
+
+
+def open_toy(path, reading):
+    raw = path.read_bytes()
+    (rate,) = struct.unpack(">d", raw[3:11])
+    values = np.frombuffer(raw[11:], dtype=">f8")
+    return ArrayTable(path, [Column("x", unit="mV", step=1 / rate, time_unit="s")], [values])
+
+
+register(Format("toy", (".toy",), open_toy, magic=(b"TOY",)))
+"""
+
+
+@pytest.fixture
+def toy(tmp_path, monkeypatch):
+    """Big-endian numbers after the word TOY and a rate, read by one more file of the folder."""
+    (tmp_path / "toy.py").write_text(TOY)
+    monkeypatch.setattr(formats, "__path__", [*formats.__path__, str(tmp_path)])
+    formats._discover.cache_clear()
+    yield
+    formats._discover.cache_clear()
+    base.FORMATS[:] = [f for f in base.FORMATS if f.name != "toy"]
+    sys.modules.pop(f"{formats.__name__}.toy")
+
+
+def toy_record(tmp_path):
     path = tmp_path / "record.toy"
     path.write_bytes(b"TOY" + struct.pack(">d", 4.0) + X.astype(">f8").tobytes())
+    return path
+
+
+def test_a_new_format_is_one_file(tmp_path, toy):
+    path = toy_record(tmp_path)
+    same(read(path), t0=0.0, unit="mV", name="x", time_unit="s")
+    same(read(path.rename(tmp_path / "record.bin")), t0=0.0)  # known by its first bytes too
+
+
+def test_without_its_file_the_format_is_unknown(tmp_path):
     with pytest.raises(InputError, match="not a text file"):
-        read(path)
-    toy = register(Format("toy", (".toy",), open_toy, magic=(b"TOY",)))
-    try:
-        same(read(path), t0=0.0, unit="mV", name="x", time_unit="s")
-        same(read(path.rename(tmp_path / "record.bin")), t0=0.0)  # known by its first bytes too
-    finally:
-        base.FORMATS.remove(toy)
+        read(toy_record(tmp_path))
 
 
 def test_every_file_of_the_folder_is_found(tmp_path):

@@ -63,7 +63,7 @@ def agrees(model: Model, rhs) -> None:
     """``rhs`` integrated by SciPy against the model's own field integrated by jetode."""
     field = Field.from_closure(model.closure) if model.regular is None else model.regular.field
     n = 20 if model.regular is None else STEPS  # the rational form meets its pole
-    own = integrate(field, model.end_state, n + 1, DT, 1e-12, 1e-13, 5 * DT).states
+    own = integrate(field, model.end_state, n + 1, DT, rtol=1e-12, atol=1e-13, max_step=5 * DT).states
     times = DT * np.arange(n + 1)
     run = solve_ivp(rhs, (0, times[-1]), model.end_state, "DOP853", times, rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(run.y.T / np.abs(own).max(axis=0), own / np.abs(own).max(axis=0), rtol=0, atol=1e-9)
@@ -133,6 +133,14 @@ def test_sbml(model):
     agrees(model, lambda t, x: [value(n, dict(zip(start, x, strict=True))) for n in rules.values()])
 
 
+def test_sbml_is_consistent_for_its_own_library(model):
+    libsbml = pytest.importorskip("libsbml")
+    document = libsbml.readSBMLFromString(export(model, "sbml"))
+    document.checkConsistency()
+    assert document.getNumErrors(libsbml.LIBSBML_SEV_ERROR) == document.getNumErrors(libsbml.LIBSBML_SEV_FATAL) == 0
+    assert document.getModel().getNumRules() == len(model.end_state)
+
+
 def test_scipy(model, tmp_path):
     """The module runs, agrees, and its own test passes; with a wrong sign it would not."""
     source = export(model, "scipy")
@@ -184,7 +192,7 @@ def test_matlab_in_octave(model, tmp_path):
     )
     shown = octave(tmp_path, script)
     field = Field.from_closure(model.closure) if model.regular is None else model.regular.field
-    own = integrate(field, model.end_state, 21, DT, 1e-12, 1e-13, 5 * DT).states
+    own = integrate(field, model.end_state, 21, DT, rtol=1e-12, atol=1e-13, max_step=5 * DT).states
     np.testing.assert_allclose(shown[:, :3] / np.abs(own).max(axis=0), own / np.abs(own).max(axis=0), rtol=0, atol=1e-6)
     np.testing.assert_array_equal(shown[:, 3], shown[:, 0])
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from conftest import real_studio, tiny_record
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed: pip install playwright")
@@ -136,6 +137,7 @@ def test_from_drop_to_download(page, studio, tiny, tmp_path):
 
     page.click("#settings summary")
     page.select_option("#order", "2")
+    page.fill("#seconds", "4")
     page.fill("#name", "my swing")
     page.click("#fit")
     page.wait_for_selector("#verdict", timeout=PATIENCE)
@@ -182,6 +184,7 @@ def test_a_second_record_is_compared_and_seen_in_two_tabs(page, browser, studio)
     drop(page, tiny_record(7), "again.csv")
     page.click("#settings summary")
     page.select_option("#order", "2")
+    page.fill("#seconds", "4")
     page.click("#fit")
     page.wait_for_selector("#verdict", timeout=PATIENCE)
     other.bring_to_front()

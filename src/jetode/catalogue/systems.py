@@ -28,6 +28,8 @@ from jetode.support.errors import InputError
 
 RTOL = 1e-12
 ATOL = 1e-12
+LONGEST = 1e8  # units of time, hours of computing
+MOST_SAMPLES = 100_000_000  # gigabytes of states
 STEPS_PER_UNIT = 20_000  # attempted steps allowed per unit of time
 
 
@@ -104,6 +106,11 @@ class System:
                 raise InputError(f"The '{name}' parameter must be a number > 0. Got {value} instead.")
         if not (np.isfinite(transient) and transient >= 0):
             raise InputError(f"The 'transient' parameter must be a number ≥ 0. Got {transient} instead.")
+        for name, most in (("transient", transient), ("duration", duration)):
+            if most > LONGEST:
+                raise InputError(f"The '{name}' parameter must be at most {LONGEST:g}. Got {most} instead.")
+        if duration / dt > MOST_SAMPLES:
+            raise InputError(f"The 'duration' parameter must be at most {MOST_SAMPLES:,} steps of {dt:g}.")
         start = np.array(self.initial if initial is None else initial, dtype=np.float64)
         if start.shape != (self.dimension,) or not np.all(np.isfinite(start)):
             raise InputError(f"The 'initial' parameter must be {self.dimension} numbers. Got {initial}.")
@@ -114,7 +121,7 @@ class System:
 
     def _run(self, start: FloatArray, n_samples: int, dt: float, rtol: float) -> FloatArray:
         limit = 10_000 + int(STEPS_PER_UNIT * n_samples * dt)
-        run = integrate(self.field, start, n_samples, dt, rtol, ATOL, max_steps=limit)
+        run = integrate(self.field, start, n_samples, dt, rtol=rtol, atol=ATOL, max_steps=limit)
         if run.stop is not Stop.COMPLETED:
             raise InputError(
                 f"The 'initial' state {start.tolist()} of {self.title} gives no bounded trajectory: "

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import shlex
 from pathlib import Path
 from typing import Any
 
 import click
 
-from jetode.support.errors import InputError
+from jetode.cli.common import command_line, numbers, positive
 from jetode.support.files import write_text
 
 
@@ -59,24 +58,18 @@ def panel(
     from jetode.experiments.panel.page import page as render
     from jetode.experiments.panel.page import summarise, summary_text
 
-    try:
-        levels = [float(level) for level in noise.split(",")]
-    except ValueError:
-        raise InputError(f"The '--noise' option must be numbers with commas. Got {noise!r} instead.") from None
+    levels = numbers("noise", noise)
     count = 0 if not peers and not only_peers else min(peer_trajectories or trajectories, trajectories)
-    plan = bench.Plan(channels, tuple(levels), trajectories, count, "panel_more.csv" if more else "panel.csv")
+    plan = bench.Plan(channels, levels, trajectories, count, "panel_more.csv" if more else "panel.csv")
     places = bench.Places(None if only_peers else out, (peers_out or out) if count else None)
-    words = ["--channels", channels, "--noise", noise, "--trajectories", str(trajectories)]
-    words += ["--more"] if more else []
-    words += ["--only-peers"] if only_peers else [] if peers else ["--no-peers"]
-    words += ["--peer-trajectories", str(peer_trajectories)] if peer_trajectories else []
+    typed = command_line("channels", "noise", "trajectories", leave_out=("jobs", "out", "peers_out", "page"))
 
     def say(text: str) -> None:
         click.echo(text, err=True)
 
     for shown in bench.run(plan, places, jobs, say):
         click.echo(shown)
-    places.note(shlex.join(["jetode", "benchmark", "panel", *words]))
+    places.note(typed)
     if only_peers:
         return 0
     results = places.results(plan.table, say)
@@ -120,9 +113,9 @@ def recording_text(result: dict[str, Any]) -> str:
         f"{result['starts']} past-only starts in the second; drift of the mean {result['drift']:.2f} std",
         f"{'':14}VPT (osc.)  blow-ups  CPU s   median error (std) at " + ", ".join(times) + " oscillations",
     ]
-    for name, numbers in sorted(result["results"].items(), key=lambda item: -item[1]["vpt"]):
-        errors = "  ".join("   –" if e is None else f"{e:4.2f}" for e in numbers["error"].values())
-        lines.append(f"{name:14}{numbers['vpt']:9.2f} {numbers['blown']:9.2f} {numbers['seconds']:7.1f}   {errors}")
+    for name, found in sorted(result["results"].items(), key=lambda item: -item[1]["vpt"]):
+        errors = "  ".join("   –" if e is None else f"{e:4.2f}" for e in found["error"].values())
+        lines.append(f"{name:14}{found['vpt']:9.2f} {found['blown']:9.2f} {found['seconds']:7.1f}   {errors}")
     lines.append(("Trusted: " if result["trusted"] else "Not trusted: ") + result["reason"])
     lines.append(result["conclusion"])
     return "\n".join(lines)
@@ -150,7 +143,6 @@ def recordings(
     Example:
       jetode benchmark recordings DIR --out recordings-out
     """
-    from jetode.cli.common import command_line, positive
     from jetode.experiments.recordings import bench
 
     names = tuple(only.split(",")) if only else ()
@@ -160,6 +152,6 @@ def recordings(
     for result in bench.measure(plan, out, jobs, lambda text: click.echo(text, err=True)):
         click.echo(bench.text(result))
         results.append(result)
-        bench.write(results, out, command_line().replace("jetode ", "jetode benchmark ", 1))
+        bench.write(results, out, command_line())
     click.echo(f"Written: {out / 'index.html'}, results.json, results.csv.")
     return 0

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from jetode.support.errors import InputError
+from jetode.support.files import whole_file
 
 if TYPE_CHECKING:
     from jetode.records.series import Series
@@ -62,16 +65,43 @@ def positive(name: str, value: float) -> float:
     return value
 
 
+def numbers(name: str, text: str) -> tuple[float, ...]:
+    """Numbers separated by commas."""
+    try:
+        return tuple(float(word) for word in text.split(","))
+    except ValueError:
+        raise InputError(f"The '--{name}' option must be numbers with commas. Got {text!r} instead.") from None
+
+
 def command_line(*always: str, leave_out: tuple[str, ...] = ("out",)) -> str:
     """The command as typed, without the options in ``leave_out``; those in ``always`` even where default."""
     context = click.get_current_context()
-    words = []
+    words: list[str] = []
     for parameter in context.command.params:
-        value = context.params[str(parameter.name)]
-        if value is None or value is False:
-            continue
+        value, name = context.params[str(parameter.name)], str(parameter.name)
         if isinstance(parameter, click.Argument):
             words += [str(v) for v in value] if isinstance(value, tuple) else [str(value)]
-        elif parameter.name in always or (parameter.name not in leave_out and value != parameter.default):
-            words += [parameter.opts[0]] if value is True else [parameter.opts[0], str(value)]
-    return shlex.join(["jetode", str(context.info_name), *words])
+        elif value is not None and (name in always or (name not in leave_out and value != parameter.default)):
+            words += _option(parameter, value)
+    return shlex.join([*_names(context), *words])
+
+
+def _option(parameter: click.Parameter, value: Any) -> list[str]:
+    """An option as it is typed: flags by their own names, the rest with its value."""
+    if value is True:
+        return [parameter.opts[0]]
+    return parameter.secondary_opts[:1] if value is False else [parameter.opts[0], str(value)]
+
+
+def _names(context: click.Context) -> list[str]:
+    """jetode and its commands down to this one, whatever the program was called by."""
+    return ["jetode"] if context.parent is None else [*_names(context.parent), str(context.info_name)]
+
+
+def write_lines(path: Path | None, lines: Iterable[str]) -> None:
+    """To a file that appears whole, or to standard output."""
+    if path is None:
+        sys.stdout.writelines(lines)
+        return
+    with whole_file(path) as file:
+        file.writelines(lines)

@@ -1,4 +1,4 @@
-"""The commands that make and hand on a model: reconstruct, demo and export."""
+"""``jetode reconstruct``: a record in; model, forecast and report out."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import signal
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,6 @@ import click
 from jetode.cli.common import (
     EXIT_CODES,
     INTERRUPTED,
-    OK,
     command_line,
     json_option,
     positive,
@@ -25,19 +23,15 @@ from jetode.cli.common import (
     reading_options,
 )
 from jetode.cli.terminal import one_json, summary, working
-from jetode.reporting.exports import FORMATS
 from jetode.support.errors import InputError
 from jetode.support.files import make_directory, write_text
 
 if TYPE_CHECKING:
     from jetode.joint.progress import Budget
-    from jetode.reconstruction.model import Model
     from jetode.records.series import Series
     from jetode.records.table import Reading
 
-DEMO_RECORD = "lorenz_x_15.csv"
 WRITTEN = ("model.json", "forecast.csv", "report.html")
-OSCILLATIONS = 20
 
 
 @click.command()
@@ -83,47 +77,6 @@ def reconstruct(
     return run(records, given, horizon, out, as_json, quiet, command_line("seed", leave_out=("as_json", "quiet")))
 
 
-@click.command()
-@click.option("--out", type=click.Path(path_type=Path), default=Path("demo-out"), show_default=True)
-@json_option
-@quiet_option
-def demo(out: Path, as_json: bool, quiet: bool) -> int:
-    """Reconstruct the shipped Lorenz record (15 % noise) end to end.
-
-    \b
-    Example:
-      jetode demo --out demo-out      # then open demo-out/report.html
-    """
-    from jetode.records.reading import read
-
-    with as_file(files("jetode") / "data" / DEMO_RECORD) as path:
-        record = read(path)
-    run([record], {"seed": 0}, None, out, as_json, quiet, command_line())
-    return OK
-
-
-@click.command()
-@click.argument("model", type=click.Path(path_type=Path))
-@click.option("--format", "format_", type=click.Choice(tuple(FORMATS)), default="python", show_default=True)
-@click.option("--out", type=click.Path(path_type=Path), help="File to write (default: standard output).")
-def export(model: Path, format_: str, out: Path | None) -> int:
-    """Write the equations of a saved MODEL as code that needs no jetode.
-
-    \b
-    Example:
-      jetode export result/model.json --format c --out model.c
-    """
-    from jetode.reconstruction.model import load
-    from jetode.reporting.exports import export as write
-
-    text = write(load(model), format_)
-    if out is None:
-        click.echo(text, nl=False)
-    else:
-        write_text(out, text)
-    return OK
-
-
 def run(
     records: Sequence[Series],
     options: dict[str, Any],
@@ -134,11 +87,15 @@ def run(
     command: str,
 ) -> int:
     """Reconstruct, forecast, write and show."""
-    if horizon is not None:
-        positive("horizon", horizon)
+    from jetode.integration.forecast import horizon_samples
     from jetode.joint.progress import Budget
     from jetode.reconstruction.reconstruct import method_of
     from jetode.reconstruction.reconstruct import reconstruct as fit
+    from jetode.reconstruction.settings import INTEGRATION
+    from jetode.reporting.forecast_reach import default_horizon
+
+    if horizon is not None:  # before the fit, which it would be a pity to lose
+        horizon_samples(positive("horizon", horizon), records[-1].dt, INTEGRATION.most_band_steps)
 
     with working("Reconstructing", quiet) as say:
         if method_of(options) == "joint":
@@ -166,11 +123,6 @@ def run(
     elif not quiet:
         click.echo(summary(model, forecast, [] if out is None else [out / name for name in WRITTEN]))
     return EXIT_CODES[model.verdict.grade]
-
-
-def default_horizon(model: Model) -> float:
-    """A tenth of the record, but no more oscillations than any forecast is likely to hold."""
-    return min(0.1 * model.record.dt * model.record.n, OSCILLATIONS * model.oscillation)
 
 
 @contextmanager

@@ -87,17 +87,10 @@ class Field:
     @cached_property
     def arrays(self) -> FieldArrays:
         """What the kernels read; a constant denominator is folded into the last row."""
-        rows, denominator = list(self.rows), self.denominator
-        if denominator is not None and not any(any(e) for e in denominator):
-            (constant,) = denominator.values()
-            rows[-1] = {e: c / constant for e, c in rows[-1].items()}
-            denominator = None
-        polynomials = rows if denominator is None else [*rows, denominator]
-        schemes = [_schemes(p) for p in polynomials]
-        nested = self.dimension <= 3 and not any(m[0] or m[-1] for row in schemes for m in row) and not self.sines
-        if nested:
-            schemes = [_all_powers(row) for row in schemes]
+        rows, denominator = self._folded()
+        schemes, nested = self._nested([_schemes(p) for p in ([*rows, denominator] if denominator else rows)])
         outer = [monomial for row in schemes for monomial in row]
+        coefficients = [c for row in schemes for c in row.values()]
         parent, variable, slots = monomial_program(outer, self.n_variables)
         table = 2 * self.dimension + 1
         variable = np.where(variable == self.n_variables - 1, table - 1, variable + 1)
@@ -108,12 +101,25 @@ class Field:
             variable.astype(np.uint32),
             np.cumsum([0, *(len(row) for row in schemes)]).astype(np.uint32),
             (table + slots).astype(np.uint32),
-            np.array([_degree(c) for row in schemes for c in row.values()], dtype=np.uint32),
-            np.array([c for row in schemes for c in row.values()], dtype=np.float64).reshape(-1, len(SCHEME)),
+            np.array([_degree(c) for c in coefficients], dtype=np.uint32),
+            np.array(coefficients, dtype=np.float64).reshape(-1, len(SCHEME)),
         )
         for array in arrays:
             array.setflags(write=False)
         return arrays
+
+    def _nested(self, schemes: list[dict[Exponents, FloatArray]]) -> tuple[list[dict[Exponents, FloatArray]], bool]:
+        """The schemes with all powers of the third coordinate, where there is no other outer monomial."""
+        if self.dimension > 3 or self.sines or any(m[0] or m[-1] for row in schemes for m in row):
+            return schemes, False
+        return [_all_powers(row) for row in schemes], True
+
+    def _folded(self) -> tuple[list[Polynomial], Polynomial | None]:
+        """Rows and denominator, a constant one divided into the last row."""
+        if self.denominator is None or any(any(e) for e in self.denominator):
+            return list(self.rows), self.denominator
+        (constant,) = self.denominator.values()
+        return [*self.rows[:-1], {e: c / constant for e, c in self.rows[-1].items()}], None
 
     def __call__(self, x: FloatArray) -> FloatArray:
         """f(x) at one state (d,) or many (N, d)."""

@@ -10,9 +10,14 @@ from jetode.equations.equation import Equation
 
 def equations(model: Equation | Closure, digits: int = 4) -> list[str]:
     """One ``<math>`` element per equation of motion."""
+    return [line(left, right) for left, right in model.latex_rows(digits)]
+
+
+def line(left: str, right: str) -> str:
+    """One ``<math>`` element of an equation."""
     from latex2mathml.converter import convert  # imported late: only reports and notebooks need it
 
-    return [convert(f"{left} = {right}", display="block") for left, right in model.latex_rows(digits)]
+    return convert(f"{left} = {right}", display="block")
 
 
 def wrapping(left: str, pieces: Sequence[str]) -> str:

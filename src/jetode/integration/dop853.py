@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -75,52 +76,46 @@ class Integration:
     n_evaluations: int
 
 
-def integrate(
-    field: Field,
-    x0: ArrayLike,
-    n_samples: int,
-    dt: float,
-    rtol: float = 1e-8,
-    atol: ArrayLike = 1e-10,
-    max_step: float = np.inf,
-    bound: ArrayLike = np.inf,
-    max_steps: int | None = None,
-) -> Integration:
-    """Integrate from ``x0`` and sample at 0, dt, …, (n_samples - 1) dt."""
-    start = np.asarray(x0, dtype=np.float64)[None]
-    return integrate_many(field, start, n_samples, dt, rtol, atol, max_step, bound, max_steps)[0]
+@dataclass(frozen=True)
+class Control:
+    """How an integration is controlled: tolerances, the longest step, where it counts as gone, steps in all.
+
+    ``atol`` and ``bound`` are numbers or one per coordinate, in the coordinates' units.
+    """
+
+    rtol: float = 1e-8  # the paper's
+    atol: ArrayLike = 1e-10  # the paper's, for coordinates of size 1
+    max_step: float = np.inf
+    bound: ArrayLike = np.inf
+    max_steps: int | None = None  # None: as many as STEPS_PER_SAMPLE allows
 
 
-def integrate_many(
-    field: Field,
-    x0: ArrayLike,
-    n_samples: int,
-    dt: float,
-    rtol: float = 1e-8,
-    atol: ArrayLike = 1e-10,
-    max_step: float = np.inf,
-    bound: ArrayLike = np.inf,
-    max_steps: int | None = None,
-) -> list[Integration]:
+def integrate(field: Field, x0: ArrayLike, n_samples: int, dt: float, **control: Any) -> Integration:
+    """Integrate from ``x0`` and sample at 0, dt, …, (n_samples - 1) dt; ``control``: what :class:`Control` takes."""
+    return integrate_many(field, np.asarray(x0, dtype=np.float64)[None], n_samples, dt, **control)[0]
+
+
+def integrate_many(field: Field, x0: ArrayLike, n_samples: int, dt: float, **control: Any) -> list[Integration]:
     """:func:`integrate` from each row of ``x0`` (s, d), in one compiled call."""
+    asked = Control(**control)
     d = field.dimension
     starts = np.array(x0, dtype=np.float64, order="C")
     if starts.ndim != 2 or starts.shape[1] != d:
         raise InputError(f"The 'x0' parameter must have {d} coordinates. Got shape {starts.shape[1:]} instead.")
     if n_samples < 1:
         raise InputError(f"The 'n_samples' parameter must be an int ≥ 1. Got {n_samples} instead.")
-    for name, value in (("dt", dt), ("rtol", rtol), ("max_step", max_step)):
+    for name, value in (("dt", dt), ("rtol", asked.rtol), ("max_step", asked.max_step)):
         if not value > 0:
             raise InputError(f"The '{name}' parameter must be > 0. Got {value} instead.")
-    tolerances = _vector("atol", atol, d)
-    bounds = _vector("bound", bound, d)
-    limit = STEPS_PER_SAMPLE * n_samples + 10_000 if max_steps is None else max_steps
+    tolerances = _vector("atol", asked.atol, d)
+    bounds = _vector("bound", asked.bound, d)
+    limit = STEPS_PER_SAMPLE * n_samples + 10_000 if asked.max_steps is None else asked.max_steps
     states = np.empty((starts.shape[0], n_samples, d))
     counts = np.empty((starts.shape[0], 4), dtype=np.int64)
     times = np.empty(starts.shape[0])
     rates, denominators = field.rates(starts)
     k, scratch = np.empty((N_STAGES_EXTENDED, d)), np.empty((INTERPOLATOR_POWER + 2, d))
-    settings = (float(dt), max(rtol, MIN_RTOL), float(max_step), limit)
+    settings = (float(dt), max(asked.rtol, MIN_RTOL), float(asked.max_step), limit)
     work = field.workspace()[0]
     for i, start in enumerate(starts):
         k[0] = rates[i]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jetode.equations.field import Field
-from jetode.integration.dop853 import Integration, Stop, integrate_many
+from jetode.integration.dop853 import Control, Integration, Stop, integrate_many
 from jetode.records.axis import Axis
 from jetode.support import markup, plotting
 from jetode.support.arrays import FloatArray
@@ -29,6 +29,7 @@ ATOL = 1e-10  # × std of each coordinate
 MAX_STEP = 5.0  # × dt
 BOUND = 1e3  # × std of each coordinate, beyond the start state: farther out a forecast has DIVERGED
 BACKENDS = ("dop853", "heyoka")
+MOST_STEPS = 10_000_000  # of a forecast: half a gigabyte of states
 BANDS = ("lower", "upper", "inner_lower", "inner_upper")
 ENDED = {  # why a forecast is shorter than its horizon, in words
     Stop.POLE: "the equation divides by zero there",
@@ -135,12 +136,31 @@ class Forecast:
         return markup.card("Forecast", rows, markup.sparkline(self.values, self.lower, self.upper))
 
 
-def horizon_samples(horizon: float, dt: float) -> int:
-    """Number of steps of length dt in ``horizon``, at least one."""
-    steps = round(horizon / dt) if np.isfinite(horizon) and dt > 0 else 0
-    if steps < 1:
+@dataclass(frozen=True)
+class Accuracy:
+    """How exactly a forecast is integrated, free of units: ``atol`` in std of each coordinate, ``max_step`` in dt."""
+
+    rtol: float = RTOL
+    atol: float = ATOL
+    max_step: float = MAX_STEP
+    backend: str = "dop853"
+    max_steps: int | None = None  # None: as many as the integration allows
+
+    def __post_init__(self) -> None:
+        if self.backend not in BACKENDS:
+            raise InputError(
+                f"The 'backend' parameter must be one of {', '.join(BACKENDS)}. Got {self.backend!r} instead."
+            )
+
+
+def horizon_samples(horizon: float, dt: float, most: int = MOST_STEPS) -> int:
+    """Number of steps of length dt in ``horizon``: at least one, at most ``most``."""
+    steps = horizon / dt if np.isfinite(horizon) and dt > 0 else 0.0
+    if not steps > 0.5:
         raise InputError(f"The 'horizon' parameter must be at least one step of {dt:g}. Got {horizon} instead.")
-    return steps
+    if not steps <= most:
+        raise InputError(f"The 'horizon' parameter must be at most {most:,} steps of {dt:g}. Got {horizon} instead.")
+    return round(steps)
 
 
 def forecast_many(
@@ -149,42 +169,30 @@ def forecast_many(
     scale: ArrayLike,
     horizon: float,
     dt: float,
-    rtol: float = RTOL,
-    atol: float = ATOL,
-    max_step: float = MAX_STEP,
-    backend: str = "dop853",
-    max_steps: int | None = None,
+    **accuracy: Any,
 ) -> list[Forecast]:
-    """Forecasts from each row of ``states`` (s, d); ``scale`` is the std of each coordinate."""
+    """Forecasts from each row of ``states`` (s, d); ``scale`` is the std of each coordinate.
+
+    ``accuracy``: what :class:`Accuracy` takes.
+    """
+    asked = Accuracy(**accuracy)
     starts = np.array(states, dtype=np.float64, ndmin=2)
     scales = np.broadcast_to(np.asarray(scale, dtype=np.float64), (field.dimension,))
     n_samples = horizon_samples(horizon, dt) + 1
     bound = BOUND * scales + np.max(np.abs(starts), axis=0)
-    if backend not in BACKENDS:
-        raise InputError(f"The 'backend' parameter must be one of {', '.join(BACKENDS)}. Got {backend!r} instead.")
-    if backend == "heyoka":
+    if asked.backend == "heyoka":
         from jetode.integration.heyoka import integrate_many as heyoka_many
 
-        runs = heyoka_many(field, starts, n_samples, dt, rtol, bound)
+        runs = heyoka_many(field, starts, n_samples, dt, asked.rtol, bound)
     else:
-        step = max_step * dt
-        runs = integrate_many(field, starts, n_samples, dt, rtol, atol * scales, step, bound, max_steps)
+        control = Control(asked.rtol, asked.atol * scales, asked.max_step * dt, bound, asked.max_steps)
+        runs = integrate_many(field, starts, n_samples, dt, **vars(control))
     return [_forecast(run, dt) for run in runs]
 
 
-def forecast(
-    field: Field,
-    state: ArrayLike,
-    scale: ArrayLike,
-    horizon: float,
-    dt: float,
-    rtol: float = RTOL,
-    atol: float = ATOL,
-    max_step: float = MAX_STEP,
-    backend: str = "dop853",
-) -> Forecast:
+def forecast(field: Field, state: ArrayLike, scale: ArrayLike, horizon: float, dt: float, **accuracy: Any) -> Forecast:
     """:func:`forecast_many` from one state."""
-    return forecast_many(field, np.asarray(state)[None], scale, horizon, dt, rtol, atol, max_step, backend)[0]
+    return forecast_many(field, np.asarray(state)[None], scale, horizon, dt, **accuracy)[0]
 
 
 def _forecast(run: Integration, dt: float) -> Forecast:

@@ -97,10 +97,10 @@ def _ahead(model: Identified, state: FloatArray, steps: int, spacing: float) -> 
         state,
         steps + 1,
         spacing,
-        SETTINGS.rtol,
-        np.full(state.size, 0.01 * SETTINGS.rtol),
-        max(0.5, 5.0 * spacing),
-        SETTINGS.bound + np.abs(state),
+        rtol=SETTINGS.rtol,
+        atol=np.full(state.size, 0.01 * SETTINGS.rtol),
+        max_step=max(0.5, 5.0 * spacing),
+        bound=SETTINGS.bound + np.abs(state),
     )
     return run.states[:, 0]
 

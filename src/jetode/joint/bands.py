@@ -55,10 +55,10 @@ def forecast_band(
             states[i],
             steps + 1,
             spacing,
-            rtol,
-            np.full(model.terms.dimension, 0.01 * rtol),
-            5.0 * spacing,
-            bound,
+            rtol=rtol,
+            atol=np.full(model.terms.dimension, 0.01 * rtol),
+            max_step=5.0 * spacing,
+            bound=bound,
         )
         reached = run.states.shape[0]
         paths[i, :reached] = run.states[:, 0]

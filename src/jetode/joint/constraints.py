@@ -53,6 +53,18 @@ class Constraints:
         a form with other coordinates than the u0 … u_{n−2}, w they speak of."""
         if not form.constrainable:
             return form if self == Constraints() else None
+        parts = self._with_wanted(form)
+        if parts is None or ("D", form.lead) in self.forbidden:
+            return None
+        kept = {part: [e for e in exponents if (part, e) not in self.forbidden] for part, exponents in parts.items()}
+        if self.symmetric:
+            kept = _symmetric(kept, form.lead)
+        fixed = tuple((term, _dimensionless(term, value, form, amplitude, time)) for term, value in self.fixed)
+        allowed = form.with_parts(a=tuple(kept["a"]), D=(form.lead, *kept["D"]), P=tuple(kept["P"]))
+        return replace(allowed, required=self.required, fixed=fixed)
+
+    def _with_wanted(self, form: Form) -> dict[str, list[Exponents]] | None:
+        """The monomials of the form and those that are required or fixed; None where its gauge has no place for one."""
         parts: dict[str, list[Exponents]] = {"a": list(form["a"]), "D": list(form["D"][1:]), "P": list(form["P"])}
         for part, powers in (*self.required, *(term for term, _ in self.fixed)):
             if part == "D" and powers == form.lead:
@@ -61,14 +73,7 @@ class Constraints:
                 return None
             if powers not in parts[part]:
                 parts[part].append(powers)
-        if ("D", form.lead) in self.forbidden:
-            return None
-        kept = {part: [e for e in exponents if (part, e) not in self.forbidden] for part, exponents in parts.items()}
-        if self.symmetric:
-            kept = _symmetric(kept, form.lead)
-        fixed = tuple((term, _dimensionless(term, value, form, amplitude, time)) for term, value in self.fixed)
-        allowed = form.with_parts(a=tuple(kept["a"]), D=(form.lead, *kept["D"]), P=tuple(kept["P"]))
-        return replace(allowed, required=self.required, fixed=fixed)
+        return parts
 
 
 def _terms(name: str, given: Mapping[str, Any], order: int) -> list[Term]:

@@ -13,7 +13,7 @@ import numpy as np
 from jetode.equations.equation import Equation
 from jetode.joint.candidates import Found
 from jetode.joint.constraints import Constraints
-from jetode.joint.forms.base import PRIOR
+from jetode.joint.forms.base import PRIOR, Candidate
 from jetode.joint.forms.registry import ladder
 from jetode.joint.null_space_proposals import DEGREES, LINEAR, Proposal
 from jetode.joint.parts import equation_of, is_pole_constant
@@ -39,6 +39,8 @@ MOST_ITERATIONS = 4500  # of the search: eight times what Lorenz at 15 % needs, 
 CLEAN_ITERATIONS = 3000  # where the null space of a clean record has found nothing: its iterations take longer
 FNN_SAMPLES = 3000
 DELAY = 0.5  # tc: of the false neighbours
+STOPPED = "The fit was stopped before its first candidate was fitted: allow it more time."
+UNFITTED = "No equation of the family could be fitted to this record."
 UNFOLLOWED = (
     "No equation of the family follows this record once its path has to obey it: another form, or noise that is not "
     "white (give its size with sigma)."
@@ -281,6 +283,20 @@ def refined(prepared: Prepared, data: Data, fit: Fit, interrupt: Callable[[], bo
     return data, fit, level
 
 
+def best_of(found: Found) -> Candidate | None:
+    """The first candidate that could be fitted."""
+    return next((c for c in found.candidates if c.fit is not None and np.isfinite(c.cost)), None)
+
+
+def rivals_of(best: Candidate, found: Found) -> tuple[Rival, ...]:
+    """The other candidates that could be fitted, and how far they are behind."""
+    return tuple(
+        Rival(equation_of(c.fit.terms).canonical(), c.bic - best.bic)
+        for c in found.candidates
+        if c.fit is not None and c is not best
+    )
+
+
 def fit_joint(
     request: Request,
     budget: Budget | None = None,
@@ -302,11 +318,9 @@ def fit_joint(
     if isinstance(formed, Proposal):
         return formed
     prepared, found = formed
-    best = next((c for c in found.candidates if c.fit is not None and np.isfinite(c.cost)), None)
+    best = best_of(found)
     if best is None or best.fit is None:
-        if interrupt():
-            return Refusal("The fit was stopped before its first candidate was fitted: allow it more time.")
-        return Refusal("No equation of the family could be fitted to this record.")
+        return Refusal(STOPPED if interrupt() else UNFITTED)
     if not best.cost <= DECISION.selectable * found.data.n_samples:
         return Refusal(UNFOLLOWED)
     say(WithModel("polishing coefficients and path"))
@@ -323,18 +337,13 @@ def fit_joint(
         return Refusal(UNFOLLOWED)
     identified = Identified(fit.terms, prepared.amplitude, prepared.time, level, covariance, prepared.robust)
     paths = describe(identified, prepared, data, fit, [r.n for r in request.records])
-    rivals = tuple(
-        Rival(equation_of(c.fit.terms).canonical(), c.bic - best.bic)
-        for c in found.candidates
-        if c.fit is not None and c is not best
-    )
     return JointFit(
         identified,
         prepared,
         data,
         fit,
         tuple(paths),
-        rivals,
+        rivals_of(best, found),
         chi2,
         level / prepared.sigma,
         found.margin(),

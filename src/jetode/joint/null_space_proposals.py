@@ -107,20 +107,14 @@ def proposals(prepared: Prepared, order: int, degrees: tuple[tuple[int, int], ..
         return
     centres = place_windows(0, points.shape[0] - 1, NULL_SPACE.windows, test.reach)
     for d_degree, n_degree in degrees or DEGREES[order]:
-        powers = total_degree_exponents(order, n_degree)
-        numerator = Library(tuple(e for e in powers if order == 2 or e[-1] <= (2 if order == 3 else 1)), order)
+        numerator, denominator = _libraries(order, d_degree, n_degree)
         if 4 * len(numerator) > centres.size:
             return
-        variables = range(order - 1) if d_degree < 3 else range(min(2, order - 1))
-        monomials = total_degree_exponents(order, d_degree, variables)
-        system = weak_form(points, jets.spacing, Library(tuple(monomials), order), numerator, centres, test)
+        system = weak_form(points, jets.spacing, denominator, numerator, centres, test)
         values = null_space(system).singular_values
         if d_degree and values[-2] < NULL_SPACE.min_gap * values[-1]:
             continue
-        for j in sorted(range(len(monomials)), key=lambda j: -sum(monomials[j])):
-            fewer = _without(system, monomials[j])
-            if len(fewer.denominator) and null_space(fewer).singular_values[-1] < NULL_SPACE.looser * values[-1]:
-                system = fewer
+        system = _stripped(system, float(values[-1]))
         space = null_space(system)
         gap = float(space.singular_values[-2] / max(space.singular_values[-1], 1e-300))
         if gap >= NULL_SPACE.min_gap:
@@ -130,6 +124,23 @@ def proposals(prepared: Prepared, order: int, degrees: tuple[tuple[int, int], ..
                 order,
             )
             yield Proposal(closure, gap, (d_degree, n_degree), test.half_width)
+
+
+def _libraries(order: int, d_degree: int, n_degree: int) -> tuple[Library, Library]:
+    """Monomials of N, at most quadratic in the last coordinate (linear from order 4 on), and of D."""
+    highest = {2: n_degree, 3: 2}.get(order, 1)
+    numerator = tuple(e for e in total_degree_exponents(order, n_degree) if e[-1] <= highest)
+    variables = range(order - 1) if d_degree < 3 else range(min(2, order - 1))
+    return Library(numerator, order), Library(tuple(total_degree_exponents(order, d_degree, variables)), order)
+
+
+def _stripped(system: ClosureSystem, smallest: float) -> ClosureSystem:
+    """The system without the monomials of D that its null vector does not need, the highest first."""
+    for monomial in sorted(system.denominator.exponents, key=lambda e: -sum(e)):
+        fewer = _without(system, monomial)
+        if len(fewer.denominator) and null_space(fewer).singular_values[-1] < NULL_SPACE.looser * smallest:
+            system = fewer
+    return system
 
 
 def _without(system: ClosureSystem, monomial: tuple[int, ...]) -> ClosureSystem:

@@ -184,6 +184,53 @@ def stretches(values: FloatArray, dt: float, time: float, shortest: float, recor
     return [p for p in pieces if np.nanmax(values[p.start : p.stop]) > np.nanmin(values[p.start : p.stop])]
 
 
+def _common_step(records: Sequence[Series]) -> float:
+    dt = records[0].dt
+    for i, record in enumerate(records):
+        if not np.isclose(record.dt, dt, rtol=1e-6):
+            raise InputError(
+                f"The records must have one sampling interval. Got {dt:g} and, in record {i + 1}, {record.dt:g}."
+            )
+    return dt
+
+
+def _usable(records: Sequence[Series], time: float, shortest: float) -> list[Piece]:
+    """The stretches of all records; each has to have one."""
+    pieces: list[Piece] = []
+    for i, record in enumerate(records):
+        usable = stretches(record.values, records[0].dt, time, shortest, i)
+        if not usable:
+            which = f"record {i + 1}" if len(records) > 1 else "the record"
+            raise Unsuitable(
+                f"No stretch of {which} is longer than {shortest:g} characteristic times ({shortest * time:.3g} time "
+                f"units) and {FEWEST_SAMPLES} samples: it is noise, too short, or too full of gaps."
+            )
+        pieces += usable
+    return pieces
+
+
+def _smoothed(
+    parts: Sequence[FloatArray], dt: float, degree: int, clean: bool, sigma: float | None, loss: Loss
+) -> tuple[list[SmoothingSpline], list[FloatArray], bool]:
+    """Splines of the parts, weights of their samples, and whether heavy tails made these other than 0 and 1."""
+    splines = [smooth(filled(s), dt, degree, "interpolate" if clean else "gcv") for s in parts]
+    weights = [(~np.isnan(s)).astype(float) for s in parts]
+    if sigma is not None and residual_scale(splines, parts, weights) < COLOURED * sigma:
+        splines = [smooth(filled(s), dt, degree, "residual", sigma=sigma) for s in parts]
+    robust = not clean and (loss == "student" or (loss == "auto" and heavy_tailed(residuals(splines, parts))))
+    if robust:
+        splines = [without_outliers(s, p, dt, degree) for s, p in zip(splines, parts, strict=True)]
+        weights = student_weights(residuals(splines, parts))
+    return splines, weights, robust
+
+
+def _own_units(splines: Sequence[SmoothingSpline]) -> tuple[float, float]:
+    """The std of the smoothed records, and their tc = std(u0)/std(u1)."""
+    amplitude = float(np.std(np.concatenate([s.jets(0)[:, 0] for s in splines])))
+    slopes = np.concatenate([s.jets(1)[4:-4, 1] for s in splines])
+    return amplitude, amplitude / float(np.std(slopes))
+
+
 def prepare(
     records: Sequence[Series],
     order: int,
@@ -199,46 +246,19 @@ def prepare(
     ``loss``: "student" weighs samples by how far they lie from the smoothed record, for heavy tails and outliers;
     "auto" does so where more samples lie beyond four MAD-σ than Gaussian noise would put there.
     """
-    dt = records[0].dt
-    for i, record in enumerate(records):
-        if not np.isclose(record.dt, dt, rtol=1e-6):
-            raise InputError(
-                f"The records must have one sampling interval. Got {dt:g} and, in record {i + 1}, {record.dt:g}."
-            )
+    dt = _common_step(records)
     degree = 2 * ((order + 1) // 2) + 1 if order > 3 else 5
     longest = max(range(len(records)), key=lambda i: records[i].n)
     time = units[1] if units else derivative_scale(smooth(filled(records[longest].values), dt, 5, "gcv"))[1]
-    pieces: list[Piece] = []
-    for i, record in enumerate(records):
-        usable = stretches(record.values, dt, time, shortest, i)
-        if not usable:
-            which = f"record {i + 1}" if len(records) > 1 else "the record"
-            raise Unsuitable(
-                f"No stretch of {which} is longer than {shortest:g} characteristic times ({shortest * time:.3g} time "
-                f"units) and {FEWEST_SAMPLES} samples: it is noise, too short, or too full of gaps."
-            )
-        pieces += usable
+    pieces = _usable(records, time, shortest)
     parts = [records[p.record].values[p.start : p.stop] for p in pieces]
     if loss != "gaussian":
         parts = [without_spikes(s) for s in parts]
     every = np.concatenate(parts)
-    clean = all(is_clean(s) for s in parts) if sigma is None else False
-    rule: Literal["interpolate", "gcv"] = "interpolate" if clean else "gcv"
-    splines = [smooth(filled(s), dt, degree, rule) for s in parts]
-    weights = [(~np.isnan(s)).astype(float) for s in parts]
-    if sigma is not None and residual_scale(splines, parts, weights) < COLOURED * sigma:
-        splines = [smooth(filled(s), dt, degree, "residual", sigma=sigma) for s in parts]
-    robust = not clean and (loss == "student" or (loss == "auto" and heavy_tailed(residuals(splines, parts))))
-    if robust:
-        splines = [without_outliers(s, p, dt, degree) for s, p in zip(splines, parts, strict=True)]
-        weights = student_weights(residuals(splines, parts))
+    clean = sigma is None and all(is_clean(s) for s in parts)
+    splines, weights, robust = _smoothed(parts, dt, degree, clean, sigma, loss)
     present = np.concatenate(weights)
-    if units is None:
-        amplitude = float(np.std(np.concatenate([s.jets(0)[:, 0] for s in splines])))
-        slopes = np.concatenate([s.jets(1)[4:-4, 1] for s in splines])
-        time = amplitude / float(np.std(slopes))
-    else:
-        amplitude, time = units
+    amplitude, time = units or _own_units(splines)
     spacing = dt / time
     trim = max(4, round(0.5 / spacing))
     scales = amplitude / time ** np.arange(order)

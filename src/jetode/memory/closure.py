@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from jetode.equations.equation import Equation, Readout
-from jetode.equations.polynomials import Exponents, Library, Polynomial, from_json, graded_order, scale, to_json
+from jetode.equations.polynomials import Exponents, Polynomial, from_json, graded_order, scale, to_json
 from jetode.memory.clock import Clock, bridged
 from jetode.memory.legendre import MemoryFilter, memory_matrices
-from jetode.memory.rollout import Program, rollouts
+from jetode.memory.rollout import Program, monomial_table, rollouts
 from jetode.support.arrays import FloatArray, IntArray
+from jetode.support.errors import InputError
 
 STABLE = 1.2  # |eigenvalue| × step of the memory: Runge–Kutta's error is then below 1 % of a fading mode
 STEPS = 40.0  # of an integration per oscillation at least
@@ -65,13 +66,13 @@ class MemoryClosure:
             return Clock(division=max(1, round(dt / self.step)))
         return Clock(averaging=max(1, round(self.step / dt)))
 
-    @cached_property
+    @property
     def program(self) -> Program:
         """The monomials as a table and a coefficient for each of its entries."""
-        library = Library(self.exponents, self.q + 1)
-        coefficients = np.zeros(library.parent.size)
-        coefficients[library.slots] = self.coefficients
-        return library.parent, library.variable, coefficients
+        parent, variable, slots = monomial_table(self.exponents, self.q + 1)
+        coefficients = np.zeros(parent.size)
+        coefficients[slots] = self.coefficients
+        return parent, variable, coefficients
 
     @cached_property
     def memory_rows(self) -> FloatArray:
@@ -141,6 +142,8 @@ class MemoryClosure:
         numbers = {name: np.nan if data[name] is None else float(data[name]) for name in NUMBERS}
         polynomial = from_json(data["P"])
         exponents = tuple(sorted(polynomial, key=graded_order))
+        if any(len(e) != int(data["q"]) + 1 for e in exponents):
+            raise InputError(f"A memory closure's monomials must have {data['q']} + 1 powers.")
         coefficients = np.array([polynomial[e] for e in exponents])
         return cls(q=int(data["q"]), exponents=exponents, coefficients=coefficients, **numbers)
 

@@ -17,7 +17,7 @@ from jetode.memory.search import search
 from jetode.memory.settings import DEFAULT, MemorySettings
 from jetode.records.series import Series
 from jetode.signal.trials import Trials
-from jetode.support.arrays import FloatArray, IntArray
+from jetode.support.arrays import BoolArray, FloatArray, IntArray
 
 
 def never() -> bool:
@@ -88,13 +88,12 @@ def fit_memory(
     return MemoryFit(tuple(c.closure for c in chosen), nested, records[0].dt)
 
 
-def best(found: Sequence[Candidate], where: Any, settings: MemorySettings) -> list[Candidate]:
-    """The candidates with the best mean score over some starts, at most one per memory and degree."""
+def best(found: Sequence[Candidate], where: BoolArray, settings: MemorySettings) -> list[Candidate]:
+    """The candidates with the best mean scores over some starts, one per memory and degree."""
     ranked = sorted(found, key=lambda c: -float(c.scores[where].mean()))
-    out: list[Candidate] = []
+    least = settings.near * float(ranked[0].scores[where].mean())
+    out: dict[tuple[int, int, int], Candidate] = {}
     for candidate in ranked:
-        if all(c.memory is not candidate.memory or c.closure.degree != candidate.closure.degree for c in out):
-            out.append(candidate)
-        if len(out) == settings.members:
-            break
-    return out
+        if candidate.scores[where].mean() >= least and len(out) < settings.members:
+            out.setdefault((id(candidate.memory), candidate.closure.degree, candidate.closure.n_terms), candidate)
+    return list(out.values())

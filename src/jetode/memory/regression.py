@@ -5,13 +5,15 @@ Rows are integrals over a step: (x_{k+1} − x_k)/h is the mean of P over the st
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from jetode.equations.polynomials import Library, evaluate_table
-from jetode.support.arrays import BoolArray, FloatArray
+from jetode.equations.polynomials import Exponents, Library, evaluate_table
+from jetode.support.arrays import BoolArray, FloatArray, IntArray
 
 QUADRATURE = np.array([11.0, -93.0, 802.0, 802.0, -93.0, 11.0]) / 1440.0  # ∫ over the middle step of six points
 BEFORE = 2  # points of the quadrature before the step
@@ -22,49 +24,50 @@ CHUNK = 2048  # rows of monomials at a time: a few megabytes
 class Gram:
     """Sums over all rows [0] and over those of each fold [1 …], monomials scaled to unit mean square (``scale``).
 
-    ``exponents`` are in graded order: a degree is a prefix of them.
+    Any set of ``exponents`` is a part of it.
     """
 
-    library: Library
+    exponents: tuple[Exponents, ...]
     scale: FloatArray
     matrices: FloatArray
     vectors: FloatArray
     counts: FloatArray
 
-    def terms(self, degree: int) -> int:
-        """Monomials up to a degree."""
-        return sum(1 for e in self.library.exponents if sum(e) <= degree)
+    def chosen(self, wanted: Collection[Exponents]) -> IntArray:
+        """The places of some monomials."""
+        return np.array([i for i, e in enumerate(self.exponents) if e in wanted], dtype=np.int64)
 
-    def solve(self, terms: int, ridge: float, fold: int | None = None) -> FloatArray:
-        """Coefficients of the first ``terms`` monomials by (7.5), without the rows of a fold; NaN where none exist."""
-        matrix, vector, count = self.matrices[0, :terms, :terms], self.vectors[0, :terms], self.counts[0]
+    def solve(self, chosen: IntArray, ridge: float, fold: int | None = None) -> FloatArray:
+        """Coefficients of the chosen monomials by (7.5), without the rows of a fold; NaN where none exist."""
+        square = np.ix_(chosen, chosen)
+        matrix, vector, count = self.matrices[0][square], self.vectors[0, chosen], self.counts[0]
         if fold is not None:
-            matrix = matrix - self.matrices[1 + fold, :terms, :terms]
-            vector = vector - self.vectors[1 + fold, :terms]
+            matrix = matrix - self.matrices[1 + fold][square]
+            vector = vector - self.vectors[1 + fold, chosen]
             count = count - self.counts[1 + fold]
         left = matrix / count
-        left[np.diag_indices(terms)] += ridge
+        left[np.diag_indices(chosen.size)] += ridge
         try:
             factor = cho_factor(left, overwrite_a=True, check_finite=False)
         except np.linalg.LinAlgError:
-            return np.full(terms, np.nan)
-        return cho_solve(factor, vector / count, check_finite=False) / self.scale[:terms]
+            return np.full(chosen.size, np.nan)
+        return cho_solve(factor, vector / count, check_finite=False) / self.scale[chosen]
 
 
 class Sums:
     """Rows added up, all of them and those of each fold."""
 
-    def __init__(self, library: Library, folds: int) -> None:
-        m = len(library)
-        self.library = library
+    def __init__(self, exponents: tuple[Exponents, ...], folds: int) -> None:
+        m = len(exponents)
+        self.exponents = exponents
         self.matrices = np.zeros((folds + 1, m, m))
         self.vectors = np.zeros((folds + 1, m))
         self.counts = np.zeros(folds + 1)
 
     def add(self, rows: FloatArray, targets: FloatArray, held: BoolArray) -> None:
         """Rows (n, m), their targets and (folds, n) which of them a fold holds."""
-        every = np.ones((1, rows.shape[0]), dtype=np.bool_)
-        for i, mask in enumerate(np.concatenate([every, held])):
+        everything = np.ones((1, rows.shape[0]), dtype=np.bool_)
+        for i, mask in enumerate(np.concatenate([everything, held])):
             if mask.any():
                 chosen, wanted = (rows, targets) if mask.all() else (rows[mask], targets[mask])
                 self.matrices[i] += chosen.T @ chosen
@@ -74,7 +77,7 @@ class Sums:
     def gram(self) -> Gram:
         """With every monomial scaled."""
         scale = np.sqrt(np.maximum(np.diag(self.matrices[0]) / max(self.counts[0], 1.0), 1e-300))
-        return Gram(self.library, scale, self.matrices / (scale[:, None] * scale), self.vectors / scale, self.counts)
+        return Gram(self.exponents, scale, self.matrices / (scale[:, None] * scale), self.vectors / scale, self.counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,11 +98,16 @@ class Stretch:
         return first, shown[:, first + length] > shown[:, first]
 
 
-def one_step(stretches: list[Stretch], library: Library, step: float) -> Gram:
-    """The sums of all rows of one step."""
-    sums = Sums(library, stretches[0].held.shape[0])
+def every(stretches: Sequence[Stretch], most: int, grain: int) -> int:
+    """The smallest stride, a multiple of ``grain``, that makes at most ``most`` rows of all stretches."""
+    return grain * max(1, ceil(sum(int(s.usable.sum()) for s in stretches) / (grain * most)))
+
+
+def one_step(stretches: Sequence[Stretch], library: Library, step: float, stride: int) -> Gram:
+    """The sums of the rows of one step, from every ``stride``-th point."""
+    sums = Sums(library.exponents, stretches[0].held.shape[0])
     for stretch in stretches:
-        first, held = stretch.rows(QUADRATURE.size)
+        first, held = stretch.rows(QUADRATURE.size, stride)
         slopes = np.diff(stretch.states[:, 0]) / step
         for begin in range(0, first.size, CHUNK):
             chosen = first[begin : begin + CHUNK]

@@ -1,17 +1,27 @@
-"""Rollouts of memory closures (docs/mathematics.md (7.4), (7.6)) by classical Runge–Kutta steps, compiled and batched.
+"""Rollouts of memory closures (docs/mathematics.md (7.3), (7.6)) by classical Runge–Kutta steps, compiled and batched.
 
 The state is (x, m_0 … m_{q−1}).  The rate of x is Σ_k p_k φ_k with monomials φ that come from a table, one
-multiplication each; the other rows are linear.
+multiplication each; the other rows are linear.  Runs go side by side: the last index of every array counts them, so
+that the processor takes several at once.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
+from jetode.equations.polynomials import Exponents, monomial_program
 from jetode.support.arrays import FloatArray, IntArray
 from jetode.support.compiled import kernel, leaf
 
 Program = tuple[IntArray, IntArray, FloatArray]  # parent and variable of each monomial of the table, its coefficient
+
+
+@lru_cache(maxsize=64)
+def monomial_table(exponents: tuple[Exponents, ...], n_variables: int) -> tuple[IntArray, IntArray, IntArray]:
+    """:func:`.monomial_program`, kept: many coefficients share their monomials."""
+    return monomial_program(exponents, n_variables)
 
 
 @leaf(nogil=True)
@@ -24,79 +34,76 @@ def rates(
     table: FloatArray,
     out: FloatArray,
 ) -> None:
-    """Rates of the state; ``linear`` (d − 1, d) are the rows of the memory."""
-    d = state.shape[0]
+    """Rates (d, runs) of states (d, runs), with the monomials (terms, runs) there; ``linear`` are the memory's rows."""
+    d, runs = state.shape
     for i in range(1, d):
-        total = 0.0
+        for s in range(runs):
+            out[i, s] = 0.0
         for j in range(d):
-            total += linear[i - 1, j] * state[j]
-        out[i] = total
-    table[0] = 1.0
-    total = coefficients[0]
+            a = linear[i - 1, j]
+            for s in range(runs):
+                out[i, s] += a * state[j, s]
+    for s in range(runs):
+        table[0, s] = 1.0
+        out[0, s] = coefficients[0]
     for k in range(1, parent.shape[0]):
-        value = table[parent[k]] * state[variable[k]]
-        table[k] = value
-        total += coefficients[k] * value
-    out[0] = total
+        up, v, c = parent[k], variable[k], coefficients[k]
+        for s in range(runs):
+            value = table[up, s] * state[v, s]
+            table[k, s] = value
+            out[0, s] += c * value
+
+
+@leaf(nogil=True)
+def advance(state: FloatArray, h: float, k: FloatArray) -> None:
+    """x + h/6 (k0 + 2 k1 + 2 k2 + k3)."""
+    for i in range(state.shape[0]):
+        for s in range(state.shape[1]):
+            state[i, s] += h / 6.0 * (k[0, i, s] + 2.0 * k[1, i, s] + 2.0 * k[2, i, s] + k[3, i, s])
 
 
 @kernel(error_model="numpy", _nrt=False, nogil=True)
 def _rollouts(
-    states: FloatArray,
+    state: FloatArray,
     step: float,
     divisions: int,
-    bound: float,
     linear: FloatArray,
     parent: IntArray,
     variable: IntArray,
     coefficients: FloatArray,
-    scratch: FloatArray,
+    trial: FloatArray,
+    k: FloatArray,
     table: FloatArray,
     out: FloatArray,
     slopes: FloatArray,
 ) -> None:
-    """Fill ``out`` and ``slopes`` (starts, steps + 1) with x and x'; what lies beyond ``bound`` is left as it is."""
-    d = states.shape[1]
-    trial, k0, k1, k2, k3 = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4]
+    """Fill ``out`` and ``slopes`` (points, runs) with x and x'."""
+    d, runs = state.shape
     h = step / divisions
-    for s in range(states.shape[0]):
-        x = states[s]
-        for n in range(out.shape[1]):
-            if not abs(x[0]) < bound:
-                break
-            for part in range(divisions):
-                rates(x, linear, parent, variable, coefficients, table, k0)
-                if part == 0:
-                    out[s, n] = x[0]
-                    slopes[s, n] = k0[0]
+    for n in range(out.shape[0]):
+        for part in range(divisions):
+            for stage in range(4):
+                ahead = 0.0 if stage == 0 else (h if stage == 3 else 0.5 * h)
+                before = max(stage - 1, 0)
                 for i in range(d):
-                    trial[i] = x[i] + 0.5 * h * k0[i]
-                rates(trial, linear, parent, variable, coefficients, table, k1)
-                for i in range(d):
-                    trial[i] = x[i] + 0.5 * h * k1[i]
-                rates(trial, linear, parent, variable, coefficients, table, k2)
-                for i in range(d):
-                    trial[i] = x[i] + h * k2[i]
-                rates(trial, linear, parent, variable, coefficients, table, k3)
-                for i in range(d):
-                    x[i] += h / 6.0 * (k0[i] + 2.0 * k1[i] + 2.0 * k2[i] + k3[i])
+                    for s in range(runs):
+                        trial[i, s] = state[i, s] + ahead * k[before, i, s]
+                rates(trial, linear, parent, variable, coefficients, table, k[stage])
+            if part == 0:
+                for s in range(runs):
+                    out[n, s] = state[0, s]
+                    slopes[n, s] = k[0, 0, s]
+            advance(state, h, k)
 
 
 def rollouts(
-    states: FloatArray,
-    steps: int,
-    step: float,
-    divisions: int,
-    bound: float,
-    linear: FloatArray,
-    program: Program,
+    states: FloatArray, steps: int, step: float, divisions: int, bound: float, linear: FloatArray, program: Program
 ) -> tuple[FloatArray, FloatArray]:
     """x and x' (starts, steps + 1) from each row of ``states``; NaN from where |x| leaves ``bound``."""
-    out = np.full((states.shape[0], steps + 1), np.nan)
-    slopes = np.full_like(out, np.nan)
-    d = states.shape[1]
-    scratch = np.empty((5, d))
-    table = np.empty(program[0].size)
-    starts = np.array(states, order="C")
-    _rollouts(starts, step, divisions, bound, linear, *program, scratch, table, out, slopes)
-    return out, slopes
+    runs, d = states.shape
+    out, slopes = np.empty((steps + 1, runs)), np.empty((steps + 1, runs))
+    room = np.empty((d, runs)), np.zeros((4, d, runs)), np.empty((program[0].size, runs))
+    _rollouts(np.array(states.T, order="C"), step, divisions, linear, *program, *room, out, slopes)
+    lost = np.logical_or.accumulate(~(np.abs(out) < bound), axis=0)
+    out[lost] = slopes[lost] = np.nan
+    return out.T, slopes.T

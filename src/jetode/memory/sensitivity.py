@@ -2,14 +2,14 @@
 
 p enters the rate of x alone, so that S needs no equation of its own: with the adjoint a of x(t_k), a' = −(∂f/∂z)ᵀ a
 back from (1, 0 …) at t_k, the sensitivity is ∂x(t_k)/∂p = ∫ a_0 φ dt.  The path takes Runge–Kutta steps; each two of
-them make one of the adjoint and one of Simpson's rule.
+them make one of the adjoint and one of Simpson's rule.  Runs go side by side as in :mod:`jetode.memory.rollout`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from jetode.memory.rollout import Program, rates
+from jetode.memory.rollout import Program, advance, rates
 from jetode.support.arrays import FloatArray, IntArray
 from jetode.support.compiled import kernel, leaf
 
@@ -21,112 +21,120 @@ def _slopes(
     variable: IntArray,
     coefficients: FloatArray,
     table: FloatArray,
-    gradient: FloatArray,
+    weight: FloatArray,
     out: FloatArray,
 ) -> None:
-    """∂P/∂(x, m), given the monomials at the state; ``gradient`` is room for theirs."""
-    d = state.shape[0]
+    """∂P/∂(x, m) (d, runs), back through the monomials at the states; ``weight`` is room for ∂P/∂(monomial)."""
+    d, runs = state.shape
+    for k in range(parent.shape[0]):
+        c = coefficients[k]
+        for s in range(runs):
+            weight[k, s] = c
     for j in range(d):
-        out[j] = 0.0
-        gradient[0, j] = 0.0
-    for k in range(1, parent.shape[0]):
+        for s in range(runs):
+            out[j, s] = 0.0
+    for k in range(parent.shape[0] - 1, 0, -1):
         up, v = parent[k], variable[k]
-        for j in range(d):
-            gradient[k, j] = gradient[up, j] * state[v]
-        gradient[k, v] += table[up]
-        for j in range(d):
-            out[j] += coefficients[k] * gradient[k, j]
+        for s in range(runs):
+            out[v, s] += weight[k, s] * table[up, s]
+            weight[up, s] += weight[k, s] * state[v, s]
 
 
 @leaf(nogil=True)
 def _adjoint_rates(adjoint: FloatArray, slope: FloatArray, linear: FloatArray, out: FloatArray) -> None:
     """(∂f/∂z)ᵀ a."""
-    d = adjoint.shape[0]
+    d, runs = adjoint.shape
     for j in range(d):
-        total = slope[j] * adjoint[0]
+        for s in range(runs):
+            out[j, s] = slope[j, s] * adjoint[0, s]
         for i in range(1, d):
-            total += linear[i - 1, j] * adjoint[i]
-        out[j] = total
+            c = linear[i - 1, j]
+            for s in range(runs):
+                out[j, s] += c * adjoint[i, s]
+
+
+@leaf(nogil=True)
+def _gather(
+    n: int, h: float, linear: FloatArray, slopes: FloatArray, tables: FloatArray, room: FloatArray, rows: FloatArray
+) -> None:
+    """∂x/∂p (terms, runs) at point ``n``: the adjoint back to the start, in steps of 2 h with slopes in the middle."""
+    adjoint, trial, first, stage, total = room[0], room[1], room[2], room[3], room[4]
+    d, runs = adjoint.shape
+    m = rows.shape[0]
+    for i in range(d):
+        for s in range(runs):
+            adjoint[i, s] = 1.0 if i == 0 else 0.0
+    for k in range(m):
+        for s in range(runs):
+            rows[k, s] = h / 3.0 * tables[n, k, s]
+    for back in range(n - 2, -1, -2):
+        _adjoint_rates(adjoint, slopes[back + 2], linear, first)
+        for i in range(d):
+            for s in range(runs):
+                total[i, s] = first[i, s]
+                stage[i, s] = first[i, s]
+        for part in range(3):
+            ahead = 2.0 * h if part == 2 else h
+            weight = 1.0 if part == 2 else 2.0
+            for i in range(d):
+                for s in range(runs):
+                    trial[i, s] = adjoint[i, s] + ahead * stage[i, s]
+            _adjoint_rates(trial, slopes[back if part == 2 else back + 1], linear, stage)
+            for i in range(d):
+                for s in range(runs):
+                    total[i, s] += weight * stage[i, s]
+        for i in range(d):
+            for s in range(runs):
+                trial[i, s] = adjoint[i, s]
+                adjoint[i, s] += h / 3.0 * total[i, s]
+        _adjoint_rates(adjoint, slopes[back], linear, stage)
+        share = 1.0 if back == 0 else 2.0
+        for s in range(runs):  # Hermite's cubic has the middle
+            middle = 0.5 * (trial[0, s] + adjoint[0, s]) + 0.25 * h * (first[0, s] - stage[0, s])
+            total[0, s] = 4.0 * h / 3.0 * middle
+            stage[0, s] = share * h / 3.0 * adjoint[0, s]
+        for k in range(m):
+            for s in range(runs):
+                rows[k, s] += total[0, s] * tables[back + 1, k, s] + stage[0, s] * tables[back, k, s]
 
 
 @kernel(error_model="numpy", _nrt=False, nogil=True)
 def _sensitivities(
-    states: FloatArray,
-    times: tuple[float, int, float],
+    state: FloatArray,
+    h: float,
+    divisions: int,
     linear: FloatArray,
     parent: IntArray,
     variable: IntArray,
     coefficients: FloatArray,
     watched: IntArray,
-    scratch: FloatArray,
+    room: FloatArray,
+    k: FloatArray,
+    weight: FloatArray,
     tables: FloatArray,
-    gradient: FloatArray,
     slopes: FloatArray,
     out: FloatArray,
     rows: FloatArray,
 ) -> None:
-    """Fill ``out`` (starts, watched) with x and ``rows`` (starts, watched, monomials); as they are after a failure.
-
-    ``times`` = (step, Runge–Kutta steps in it, an even number, bound); ``watched`` are numbers of steps, increasing.
-    """
-    step, divisions, bound = times
-    d, m = states.shape[1], parent.shape[0]
-    trial, k0, k1, k2, k3, a = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4], scratch[5]
-    h = step / divisions
-    last = watched[watched.shape[0] - 1] * divisions
-    room = tables[last + 1]
-    for s in range(states.shape[0]):
-        x = states[s]
-        seen = 0
-        for n in range(last + 1):
-            rates(x, linear, parent, variable, coefficients, tables[n], k0)
-            _slopes(x, parent, variable, coefficients, tables[n], gradient, slopes[n])
-            if not abs(x[0]) < bound:
-                break
-            if n == watched[seen] * divisions:
-                out[s, seen] = x[0]
-                for i in range(d):
-                    a[i] = 0.0
-                a[0] = 1.0
-                for k in range(m):
-                    rows[s, seen, k] = h / 3.0 * tables[n, k]
-                _adjoint_rates(a, slopes[n], linear, k1)
-                for back in range(n - 2, -1, -2):  # one step of 2 h back; slopes at its ends and its middle
-                    before, rate = a[0], k1[0]
-                    for i in range(d):
-                        trial[i] = a[i] + h * k1[i]
-                        k3[i] = k1[i]
-                    _adjoint_rates(trial, slopes[back + 1], linear, k2)
-                    for i in range(d):
-                        trial[i] = a[i] + h * k2[i]
-                        k3[i] += 2.0 * k2[i]
-                    _adjoint_rates(trial, slopes[back + 1], linear, k2)
-                    for i in range(d):
-                        trial[i] = a[i] + 2.0 * h * k2[i]
-                        k3[i] += 2.0 * k2[i]
-                    _adjoint_rates(trial, slopes[back], linear, k2)
-                    for i in range(d):
-                        a[i] += h / 3.0 * (k3[i] + k2[i])
-                    _adjoint_rates(a, slopes[back], linear, k1)
-                    middle = 0.5 * (before + a[0]) + 0.25 * h * (rate - k1[0])  # Hermite's cubic
-                    at_middle = 4.0 * h / 3.0 * middle
-                    at_end = (h / 3.0 if back == 0 else 2.0 * h / 3.0) * a[0]
-                    for k in range(m):
-                        rows[s, seen, k] += at_middle * tables[back + 1, k] + at_end * tables[back, k]
-                seen += 1
-                if seen == watched.shape[0]:
-                    break
+    """Fill ``out`` (watched, runs) with x and ``rows`` (watched, terms, runs) after so many × ``divisions`` steps."""
+    d, runs = state.shape
+    trial = room[1]
+    seen = 0
+    for n in range(slopes.shape[0]):
+        for stage in range(4):
+            ahead = 0.0 if stage == 0 else (h if stage == 3 else 0.5 * h)
+            before = max(stage - 1, 0)
             for i in range(d):
-                trial[i] = x[i] + 0.5 * h * k0[i]
-            rates(trial, linear, parent, variable, coefficients, room, k1)
-            for i in range(d):
-                trial[i] = x[i] + 0.5 * h * k1[i]
-            rates(trial, linear, parent, variable, coefficients, room, k2)
-            for i in range(d):
-                trial[i] = x[i] + h * k2[i]
-            rates(trial, linear, parent, variable, coefficients, room, k3)
-            for i in range(d):
-                x[i] += h / 6.0 * (k0[i] + 2.0 * k1[i] + 2.0 * k2[i] + k3[i])
+                for s in range(runs):
+                    trial[i, s] = state[i, s] + ahead * k[before, i, s]
+            rates(trial, linear, parent, variable, coefficients, tables[n if stage == 0 else n + 1], k[stage])
+        _slopes(state, parent, variable, coefficients, tables[n], weight, slopes[n])
+        if n == watched[seen] * divisions:
+            for s in range(runs):
+                out[seen, s] = state[0, s]
+            _gather(n, h, linear, slopes, tables, room, rows[seen])
+            seen += 1
+        advance(state, h, k)
 
 
 def sensitivities(
@@ -138,24 +146,16 @@ def sensitivities(
     linear: FloatArray,
     program: Program,
 ) -> tuple[FloatArray, FloatArray]:
-    """x (starts, watched) after the numbers of steps watched and ∂x/∂p (starts, watched, table of monomials); NaN after
-    a failure."""
-    d, m = states.shape[1], program[0].size
+    """x (starts, watched) after the numbers of steps watched, increasing, and ∂x/∂p (starts, watched, table of
+    monomials); NaN after a failure."""
+    runs, d = states.shape
+    m = program[0].size
     even = 2 * -(-divisions // 2)
     points = int(watched[-1]) * even + 1
-    out = np.full((states.shape[0], watched.size), np.nan)
-    rows = np.full((states.shape[0], watched.size, m), np.nan)
-    _sensitivities(
-        np.array(states, order="C"),
-        (step, even, bound),
-        linear,
-        *program,
-        watched,
-        np.zeros((6, d)),
-        np.empty((points + 1, m)),
-        np.empty((m, d)),
-        np.empty((points, d)),
-        out,
-        rows,
-    )
-    return out, rows
+    out, rows = np.empty((watched.size, runs)), np.empty((watched.size, m, runs))
+    room = np.zeros((5, d, runs)), np.zeros((4, d, runs)), np.empty((m, runs))
+    path = np.empty((points + 1, m, runs)), np.empty((points, d, runs))
+    _sensitivities(np.array(states.T, order="C"), step / even, even, linear, *program, watched, *room, *path, out, rows)
+    lost = np.logical_or.accumulate(~(np.abs(out) < bound), axis=0)
+    out[lost] = np.nan
+    return out.T, np.ascontiguousarray(rows.transpose(2, 0, 1))

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 class MemorySettings:
     """Times are in oscillations."""
 
-    density: float = 24.0  # steps per oscillation: more show no more of a shape, fewer lose harmonics
+    density: float = 24.0  # steps per oscillation at least: fewer lose harmonics
+    densest: float = 72.0  # and at most: more show no more of a shape
+    points: float = 2500.0  # steps in all that a short record is divided into, between the two
     memories: tuple[tuple[int, float], ...] = (
-        (2, 0.4),
+        (2, 0.3),
         (3, 0.3),
         (3, 0.6),
         (4, 0.3),
@@ -22,6 +24,7 @@ class MemorySettings:
         (6, 1.6),
         (8, 1.0),
         (8, 1.6),
+        (8, 2.4),
     )  # (q, θ)
     degree: int = 5  # of P at most
     most_terms: int = 350  # of P: beyond, the regression takes longer than everything else
@@ -29,10 +32,13 @@ class MemorySettings:
     ridges: tuple[float, ...] = (1e-9, 1e-7, 1e-5, 1e-4, 1e-3)  # of features with unit mean square
     lengths: tuple[float, ...] = (0.15, 0.15, 0.3, 0.3)  # of the rollouts in each Gauss–Newton pass
     kept: tuple[int, ...] = (20, 10, 8, 6)  # memories and degrees that a pass is made for, the best so far
+    rows: int = 8000  # of a regression at most: 24 for each of the most terms
+    rollouts: int = 2000  # of a pass at most, each with four rows
     hopeless: float = 0.4  # of the best score: below, no pass helps
     points_per_order: float = 1.5  # steps in θ for each of q coefficients at least: fewer do not determine them
     thresholds: tuple[float, ...] = (0.1, 0.2, 0.4, 0.8)  # std: a single one rewards luck
     members: int = 5  # settings whose median is the forecast: one wild member of five does no harm
+    near: float = 0.85  # of the best score: a setting below is no member
     gap: float = 0.1  # oscillations that a straight line may bridge unmarked
     past: float = 4.0  # θ before a start that the filter sees: after that it has forgotten
     bound: float = 2.0  # of the largest excursion on record: beyond, a run has failed

@@ -36,6 +36,7 @@ from jetode.support.errors import InputError
 
 def joint(
     record: Series | Sequence[Series],
+    *,
     order: int | None = None,
     sigma: float | None = None,
     max_seconds: float | None = None,

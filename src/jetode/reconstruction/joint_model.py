@@ -12,7 +12,8 @@ from jetode.joint.fit import JointFit
 from jetode.joint.progress import Budget
 from jetode.reconstruction.dynamics.regular import RegularDynamics
 from jetode.reconstruction.embedding_shown import embedding_shown, spectrum_shown
-from jetode.reconstruction.evidence import Evidence, gather
+from jetode.reconstruction.evidence import Evidence
+from jetode.reconstruction.gathering import gather
 from jetode.reconstruction.model import Model
 from jetode.reconstruction.record_info import RecordInfo, SplineInfo
 from jetode.reconstruction.verdict import Verdict, judge

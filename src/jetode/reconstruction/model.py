@@ -185,14 +185,14 @@ class Model:
         given = (record,) if isinstance(record, Series) else tuple(record)
         if not given:
             raise InputError("The 'record' parameter must be a Series or a sequence of them.")
-        used = tuple(self._as_fitted(r) for r in given)
+        used = tuple(self.as_fitted(r) for r in given)
         again = used[-1] is not given[-1]
         notes = (f"decimated by {self.record.decimation} after a low-pass filter, as for the fit",) if again else ()
         info = RecordInfo.of(used, self.record.decimation, notes)
         forecaster = None if self.forecaster is None else self.forecaster.with_records(used)
         return replace(self, record=info, dynamics=self.dynamics.with_records(used), forecaster=forecaster)
 
-    def _as_fitted(self, record: Series) -> Series:
+    def as_fitted(self, record: Series) -> Series:
         """The record at the model's sampling interval."""
         dt, factor = self.record.dt, self.record.decimation
         if abs(record.dt - dt) <= SAME_STEP * dt:
@@ -203,6 +203,16 @@ class Model:
         raise InputError(
             f"The record must have the model's sampling interval, {dt:g}{also}. Got {record.dt:g} instead."
         )
+
+    def update(self, record: Any) -> Model:
+        """The model with more samples: ``record`` is its own record as it is now, or what follows its end.
+
+        Coefficients and path are fitted again from the old ones, without a search; the verdict says whether the
+        equation still holds.  A saved model needs the whole record.
+        """
+        from jetode.reconstruction.update import update
+
+        return update(self, record)
 
     # -- forecasts -----------------------------------------------------------------------------------------
 

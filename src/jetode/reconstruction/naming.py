@@ -103,6 +103,10 @@ class NamedEquation:
         """Each equation as HTML with MathML that breaks between its terms where the page is narrow."""
         return [mathml.wrapping(line.left, line.pieces) for line in self.latex_lines(digits)]
 
+    def mathml(self, digits: int | None = None) -> list[str]:
+        """Each equation as one MathML element."""
+        return [mathml.line(line.left, line.right) for line in self.latex_lines(digits)]
+
     def rates(self) -> dict[str, Any]:
         """From coordinate to rate, as SymPy expressions."""
         import sympy

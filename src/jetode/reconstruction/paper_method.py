@@ -17,7 +17,8 @@ from jetode.paper.identify import Denominator, Embedding, Form, PaperSettings, S
 from jetode.paper.weakform import Placement, Quadrature
 from jetode.reconstruction.dynamics.rational import RationalDynamics, end_state
 from jetode.reconstruction.embedding_shown import embedding_shown
-from jetode.reconstruction.evidence import PaperEvidence, bounded_runs
+from jetode.reconstruction.evidence import PaperEvidence
+from jetode.reconstruction.gathering import bounded_runs
 from jetode.reconstruction.model import Model
 from jetode.reconstruction.record_info import RecordInfo, SplineInfo
 from jetode.reconstruction.settings import FEWEST_SAMPLES, LIMITS
@@ -28,6 +29,7 @@ from jetode.support.errors import InputError
 
 def paper(
     record: Series,
+    *,
     order: int = 3,
     denominator_degree: int | None = None,
     numerator_degree: int | None = None,

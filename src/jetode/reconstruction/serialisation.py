@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from jetode.reconstruction.dynamics.base import Dynamics
+import numpy as np
+
+from jetode.reconstruction.dynamics.base import Ahead, Dynamics
 from jetode.reconstruction.dynamics.black_box import BlackBoxDynamics
 from jetode.reconstruction.dynamics.memory import MemoryDynamics
 from jetode.reconstruction.dynamics.rational import RationalDynamics
@@ -20,6 +24,8 @@ from jetode.reconstruction.held_out_bands import HeldOutBands
 from jetode.reconstruction.record_info import RecordInfo, SplineInfo
 from jetode.reconstruction.verdict import Verdict
 from jetode.support.errors import InputError
+from jetode.support.json import plain
+from jetode.support.schema import Mismatch, check
 
 if TYPE_CHECKING:
     from jetode.reconstruction.model import Model
@@ -27,6 +33,7 @@ if TYPE_CHECKING:
 FORMAT = "jetode-model"
 VERSION = 3
 READABLE = (2, 3)
+MOST_BYTES = 256 << 20  # of a file: a black box that keeps ten million samples
 SUMMARISED = ("kind", "closure", "regular", "poles")  # of the dynamics, in a summary
 
 # a kind of dynamics by its name: what reads its part of a file
@@ -76,6 +83,7 @@ def from_json(data: Mapping[str, Any]) -> dict[str, Any]:
     if data.get("version") not in READABLE:
         known = " and ".join(str(version) for version in READABLE)
         raise InputError(f"The model has version {data.get('version')}, and this jetode reads versions {known}.")
+    _check(data)
     try:
         return {
             "method": str(data["method"]),
@@ -89,8 +97,29 @@ def from_json(data: Mapping[str, Any]) -> dict[str, Any]:
             "forecaster": _dynamics({**data, **data["forecaster"]}) if data.get("forecaster") else None,
             "bands": HeldOutBands.from_json(data["bands"]) if data.get("bands") else None,
         }
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise InputError(f"The model file is incomplete or damaged: {error!r}.") from None
+    except InputError as error:
+        raise InputError(f"The model file is damaged: {error}") from None
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
+        raise InputError(f"The model file is damaged: {error!r}.") from None
+
+
+@cache
+def schema() -> dict[str, Any]:
+    """What a model file must look like."""
+    text = files("jetode.reconstruction").joinpath("schemas", "model.schema.json").read_text(encoding="utf-8")
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def _check(data: Mapping[str, Any]) -> None:
+    """Before anything is made of them: types, bounds, sizes of the arrays that belong together."""
+    kind = data.get("kind")
+    if kind is not None and not (isinstance(kind, str) and kind in KINDS):
+        raise InputError(f"The model is of the kind {str(kind)[:40]!r}, and this jetode knows {', '.join(KINDS)}.")
+    try:
+        check(data, schema())
+    except Mismatch as problem:
+        raise InputError(f"The model file is damaged: {problem}.") from None
 
 
 def _record(data: Mapping[str, Any]) -> RecordInfo:
@@ -100,19 +129,24 @@ def _record(data: Mapping[str, Any]) -> RecordInfo:
 
 
 def _dynamics(data: Mapping[str, Any]) -> Dynamics:
-    kind = data.get("kind") or ("rational" if data["identified"] is None else "regular")
-    if kind not in KINDS:
-        raise InputError(f"The model is of the kind {kind!r}, and this jetode knows {', '.join(KINDS)}.")
-    return KINDS[kind](data)
+    dynamics = KINDS[data.get("kind") or ("rational" if data["identified"] is None else "regular")](data)
+    if isinstance(dynamics, MemoryDynamics | BlackBoxDynamics):  # settings that belong together: one step tells
+        dt = dynamics.samples.dt
+        dynamics.forecast(Ahead(dt, dt, samples=0))
+        if not np.isfinite(dynamics.end_state).all():
+            raise ValueError("its last state is not finite")
+    return dynamics
 
 
 def read(path: str | Path) -> dict[str, Any]:
     """The JSON object in a file."""
     try:
+        if Path(path).stat().st_size > MOST_BYTES:
+            raise InputError(f"The model {str(path)!r} is larger than {MOST_BYTES >> 20} MB: this is no jetode model.")
         data = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"The model {str(path)!r} cannot be read: {error.strerror}.") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise InputError(f"The model {str(path)!r} is no JSON file.") from None
     if not isinstance(data, dict):
         raise InputError(f"This is no jetode model: its 'format' must be {FORMAT!r}.")
@@ -121,4 +155,4 @@ def read(path: str | Path) -> dict[str, Any]:
 
 def text(model: Model) -> str:
     """The file as it is written."""
-    return json.dumps(to_json(model), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    return json.dumps(plain(to_json(model)), ensure_ascii=False, allow_nan=False, indent=1) + "\n"

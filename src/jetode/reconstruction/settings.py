@@ -17,6 +17,7 @@ class Integration:
     rtol: float = 1e-8  # the paper's
     tight_rtol: float = 1e-12  # where the samples are nearly exact, so that the run does not limit the forecast
     nearly_exact: float = CLEAN_SIGMA  # of std: noise below which they are, as for the fit's own integrator
+    most_band_steps: int = 50_000  # of a forecast with bands: 80 MB of members, some ten seconds
     rollout_rtol: float = 1e-7  # of long runs, which are looked at as a whole
     rollout: float = 400.0  # tc: a long run visits an attractor such as Lorenz's on both sides many times
     rollout_density: float = 20.0  # points per tc: about 120 per period of a sine

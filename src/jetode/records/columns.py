@@ -105,10 +105,8 @@ def choose(table: Table, reading: Reading) -> Choice:
     clock = asked if asked is not None else _named_clock(table, value, group)
     first = _first_column(table, value) if clock is None else None
     rest = [i for i in measured(table, group) if i not in (clock, first)]
-    if value is None and len(rest) == 1:
-        value = rest[0]
     if value is None:
-        raise _undecided(table, rest)
+        value = _only(table, rest)
     if value == clock:
         raise InputError(f"{table.source}: column {table.label(value)} cannot be both the time and the record.")
     if clock is not None and asked is None:
@@ -117,10 +115,13 @@ def choose(table: Table, reading: Reading) -> Choice:
     return Choice(value, clock if clock is not None else first, day, first is not None)
 
 
-def _undecided(table: Table, rest: list[int]) -> InputError:
+def _only(table: Table, rest: list[int]) -> int:
+    """The one column that is left."""
+    if len(rest) == 1:
+        return rest[0]
     if not rest:
-        return InputError(f"{table.source} has a time column but no column of values.")
-    return InputError(
+        raise InputError(f"{table.source} has a time column but no column of values.")
+    raise InputError(
         f"{table.source} has several columns ({table.labels()}); say which one is the record with 'column' (--column)."
     )
 

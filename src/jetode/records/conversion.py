@@ -34,9 +34,7 @@ def as_series(
     columns) ``column`` and ``time`` choose as they do for files.
     """
     if isinstance(obj, Series):
-        if dt is not None and abs(dt - obj.dt) > 1e-9 * obj.dt:
-            raise InputError(f"The record has steps of {obj.dt:g} but 'dt' is {dt:g}; give only one.")
-        return obj
+        return _with_step(obj, dt)
     if isinstance(obj, str | PathLike):
         return read_with(Path(obj), Reading(column, time, dt))
     if dt is None and default_dt is not None and not _has_times(obj):
@@ -45,11 +43,21 @@ def as_series(
     if library == "pandas" and hasattr(obj, "columns"):
         return series_of(_frame_table(obj), Reading(column, time, dt))
     if library == "pandas" and hasattr(obj, "index") and hasattr(obj, "to_numpy"):
-        name, unit = split_unit("" if obj.name is None else str(obj.name))
-        return Series.from_pandas(obj.rename(name or None), dt, unit, _index_unit(obj.index))
+        return _from_pandas(obj, dt)
     if library == "xarray":
         return _from_xarray(obj, dt, column)
     return _from_array(obj, Reading(column, time, dt))
+
+
+def _with_step(series: Series, dt: float | None) -> Series:
+    if dt is not None and abs(dt - series.dt) > 1e-9 * series.dt:
+        raise InputError(f"The record has steps of {series.dt:g} but 'dt' is {dt:g}; give only one.")
+    return series
+
+
+def _from_pandas(series: Any, dt: float | None) -> Series:
+    name, unit = split_unit("" if series.name is None else str(series.name))
+    return Series.from_pandas(series.rename(name or None), dt, unit, _index_unit(series.index))
 
 
 def as_records(obj: Any, dt: float | None = None) -> Series | tuple[Series, ...]:

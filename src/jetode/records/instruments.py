@@ -93,20 +93,29 @@ def _number(text: str) -> float | None:
 
 def header_without_sampling(rows: list[list[str]]) -> tuple[list[list[str]], Stated | None]:
     """The lines above the data without the cells in which Rigol states the sampling, and what these say."""
-    if not rows:
-        return rows, None
-    cells = {i: match for i, cell in enumerate(rows[-1]) if (match := CELL.fullmatch(cell))}
-    if cells:
-        found = {match["key"].lower(): _number(match["number"]) for match in cells.values()}
-        kept = [cell for i, cell in enumerate(rows[-1]) if i not in cells]
-        return [*rows[:-1], kept], Stated(found.get("tinc") or None, found.get("t0") or 0.0)
-    if len(rows) > 1 and {"Start", "Increment"} <= set(rows[-2]):
-        start, step = rows[-2].index("Start"), rows[-2].index("Increment")
-        if max(start, step) < len(rows[-1]):
-            said = Stated(_number(rows[-1][step]) or None, _number(rows[-1][start]) or 0.0)
-            kept_rows = [[c for i, c in enumerate(row) if i not in (start, step)] for row in rows[-2:]]
-            return [*rows[:-2], *kept_rows], said
-    return rows, None
+    return _without_cells(rows) or _without_columns(rows) or (rows, None)
+
+
+def _without_cells(rows: list[list[str]]) -> tuple[list[list[str]], Stated] | None:
+    """Cells such as ``tInc = 1e-6`` in the row of names."""
+    cells = {i: match for i, cell in enumerate(rows[-1] if rows else []) if (match := CELL.fullmatch(cell))}
+    if not cells:
+        return None
+    found = {match["key"].lower(): _number(match["number"]) for match in cells.values()}
+    kept = [cell for i, cell in enumerate(rows[-1]) if i not in cells]
+    return [*rows[:-1], kept], Stated(found.get("tinc") or None, found.get("t0") or 0.0)
+
+
+def _without_columns(rows: list[list[str]]) -> tuple[list[list[str]], Stated] | None:
+    """Columns Start and Increment, whose numbers stand in the row below."""
+    if len(rows) < 2 or not {"Start", "Increment"} <= set(rows[-2]):
+        return None
+    start, step = rows[-2].index("Start"), rows[-2].index("Increment")
+    if max(start, step) >= len(rows[-1]):
+        return None
+    said = Stated(_number(rows[-1][step]) or None, _number(rows[-1][start]) or 0.0)
+    kept = [[c for i, c in enumerate(row) if i not in (start, step)] for row in rows[-2:]]
+    return [*rows[:-2], *kept], said
 
 
 def counts_samples(numbers: Sequence[float]) -> bool:

@@ -142,8 +142,7 @@ def _dialect(head: Head) -> tuple[str | None, bool]:
     """Delimiter and whether the decimal sign is a comma."""
     body = [text for _, text in head.body if looks_numeric(text)]
     if head.separator:
-        cells = [cell for line in body for cell in split(line, head.separator)]
-        return head.separator, head.separator != "," and any(DECIMAL_COMMA.fullmatch(cell) for cell in cells)
+        return head.separator, head.separator != "," and _has_decimal_comma(body, head.separator)
     first = head.above[-1][1] if head.above else body[0]
     return _delimiter(first, body if head.above else body[1:] or body)
 
@@ -151,20 +150,26 @@ def _dialect(head: Head) -> tuple[str | None, bool]:
 def _delimiter(first: str, body: list[str]) -> tuple[str | None, bool]:
     for delimiter in ("\t", ";"):
         if all(delimiter in line for line in body):
-            cells = [cell for line in body for cell in split(line, delimiter)]
-            return delimiter, any(DECIMAL_COMMA.fullmatch(cell) for cell in cells)
+            return delimiter, _has_decimal_comma(body, delimiter)
     if not any("," in line for line in body):
         return (("," if "," in first else None), False)
-    words = [word for line in body for word in line.split()]
-    if all(DECIMAL_COMMA.fullmatch(word) or NUMBER.fullmatch(word) for word in words):
-        alone = all(len(line.split()) == 1 for line in body)
-        if not alone:
-            return None, True
-        whole = [int(w.partition(",")[0]) for w in words if re.fullmatch(r"[+-]?\d{1,15},.*", w)]
-        counts = len(whole) > 1 and len(set(np.diff(whole).tolist())) == 1 and whole[1] > whole[0]
-        if "," not in first or (not counts and DECIMAL_COMMA.fullmatch(first.strip())):
-            return None, True
-    return ",", False
+    return (None, True) if _commas_are_decimal(first, [line.split() for line in body]) else (",", False)
+
+
+def _has_decimal_comma(body: list[str], delimiter: str) -> bool:
+    return any(DECIMAL_COMMA.fullmatch(cell) for line in body for cell in split(line, delimiter))
+
+
+def _commas_are_decimal(first: str, rows: list[list[str]]) -> bool:
+    """Whether commas are decimal signs; of lone words ``1,5`` the header and a counting first part tell."""
+    words = [word for row in rows for word in row]
+    if not all(DECIMAL_COMMA.fullmatch(word) or NUMBER.fullmatch(word) for word in words):
+        return False
+    if any(len(row) != 1 for row in rows) or "," not in first:
+        return True
+    whole = [int(w.partition(",")[0]) for w in words if re.fullmatch(r"[+-]?\d{1,15},.*", w)]
+    counts = len(whole) > 1 and len(set(np.diff(whole).tolist())) == 1 and whole[1] > whole[0]
+    return not counts and DECIMAL_COMMA.fullmatch(first.strip()) is not None
 
 
 def _with_earlier_rows(head: Head, delimiter: str | None) -> Head:
@@ -299,10 +304,9 @@ def _header(head: Head, delimiter: str | None, positions: list[int], width: int)
         return _names_in_comment(head.comment, delimiter, len(positions)) or empty, empty
     rows = [_header_names(text, delimiter) for _, text in head.above[-2:]]
     last, before = rows[-1], rows[-2] if len(rows) > 1 else []
-    units = [unit_symbol(cell) if cell else "" for cell in last]
-    units_row = any(last) and all(unit is not None for unit in units)
-    if units_row and len(before) >= len(last) >= len(positions) and not looks_numeric(head.above[-2][1]):
-        return _placed(before, positions), [unit or "" for unit in _placed([u or "" for u in units], positions)]
+    units = _units(last)
+    if units and len(before) >= len(last) >= len(positions) and not looks_numeric(head.above[-2][1]):
+        return _placed(before, positions), _placed(units, positions)
     _refuse_bad_first_row(head, last)
     fitted = _fitted(last, positions, width)
     if fitted is not None:
@@ -313,6 +317,12 @@ def _header(head: Head, delimiter: str | None, positions: list[int], width: int)
             f"{count(len(last), 'name')}; header and rows must have the same columns."
         )
     return empty, empty
+
+
+def _units(cells: list[str]) -> list[str]:
+    """The units of a row of nothing but units, else none at all."""
+    units = [unit_symbol(cell) if cell else "" for cell in cells]
+    return [unit or "" for unit in units] if any(cells) and None not in units else []
 
 
 def _fitted(names: list[str], positions: list[int], width: int) -> list[str] | None:

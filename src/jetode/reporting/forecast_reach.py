@@ -13,6 +13,7 @@ from jetode.reconstruction.evidence import Evidence, PaperEvidence
 from jetode.reconstruction.model import Model
 from jetode.reconstruction.settings import EXAMINATION
 
+OSCILLATIONS = 20  # the longest forecast that is made unasked
 CHAOTIC = 0.02  # growth per oscillation below which an exponent is that of a cycle
 
 
@@ -36,6 +37,11 @@ class Outlook:
         if self.lyapunov_times > 0:
             return f"{size}{self.time:.3g}{unit} ({self.lyapunov_times:.2g} Lyapunov times)"
         return f"{size}{self.time:.3g}{unit} ({self.oscillations:.2g} oscillations)"
+
+
+def default_horizon(model: Model) -> float:
+    """A tenth of the record, but no more oscillations than any forecast is likely to hold."""
+    return min(0.1 * model.record.dt * model.record.n, OSCILLATIONS * model.oscillation)
 
 
 def lyapunov_exponent(model: Model) -> float:

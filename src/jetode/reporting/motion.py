@@ -63,7 +63,9 @@ class Motion:
     def reference(self, steps: int) -> FloatArray:
         """States (steps + 1, n) of a tight integration from the start, as far as it gets."""
         tolerance = TIGHT * (abs(float(max(self.start, key=abs))) or 1.0)
-        return integrate(self.field, self.start, steps + 1, self.dt, TIGHT, tolerance, 5 * self.dt).states
+        return integrate(
+            self.field, self.start, steps + 1, self.dt, rtol=TIGHT, atol=tolerance, max_step=5 * self.dt
+        ).states
 
 
 def equations(model: Model) -> Motion:

@@ -73,6 +73,7 @@ class Diagnosis:
     drift_std: float  # ratio of the halves' stds minus 1
     surrogate_p: float
     sufficiency: Sufficiency | None  # None: too short to tell, or not asked for
+    screened: Screen | None  # whether the recent past tells the future; None: too short to tell
 
     @property
     def deterministic(self) -> bool:
@@ -109,7 +110,7 @@ class Diagnosis:
 
     @property
     def suitability(self) -> tuple[str, str]:
-        """ "suitable", "doubtful" or "unsuitable", and why in a sentence."""
+        """One of suitable, doubtful and unsuitable, and why in a sentence."""
         if self.screened is not None and self.screened.hopeless:
             return "unsuitable", self.screened.sentence()
         if self.advice:

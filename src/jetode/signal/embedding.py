@@ -13,6 +13,7 @@ from jetode.support.arrays import FloatArray
 MOST_SAMPLES = 20_000  # of the signal: more change neither curve
 SHORTEST_REACH = 20  # lags shown
 DEEPEST = 6  # delay coordinates
+REFERENCES = 1000  # points whose neighbours are judged: a share of 1 % is known to 0.3 %, in a fifth of the time
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ def embedding_diagnostics(values: FloatArray, tc: float) -> EmbeddingDiagnostics
     delay = embedding_delay(signal)
     lag = delay or max(1, round(pi / 2 * tc))
     information = average_mutual_information(signal, min(max(3 * lag, SHORTEST_REACH), signal.size // 4))
-    neighbours = false_nearest_neighbours(signal, lag, max(1, min(DEEPEST, (signal.size - 2 * lag - 3) // lag)))
+    deepest = max(1, min(DEEPEST, (signal.size - 2 * lag - 3) // lag))
+    neighbours = false_nearest_neighbours(signal, lag, deepest, references=REFERENCES)
     return EmbeddingDiagnostics(
         delay, tuple(information.tolist()), tuple(neighbours.fractions.tolist()), neighbours.dimension
     )

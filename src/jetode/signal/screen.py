@@ -2,7 +2,7 @@
 
 Over the last oscillation the record is described by its Legendre coefficients z_0 … z_{q−1} (an average over the
 window each, so that noise is averaged too); the signal a share h of an oscillation ahead is regressed on (1, z) and on
-all monomials of z up to degree 3 (mathematics.md §6.2; Barahona and Poon, Nature 381, 1996).
+all monomials of z up to degree 3 (mathematics.md §7.2; Barahona and Poon, Nature 381, 1996).
 Blocks of the record are predicted from the others.  A linear process, whatever its spectrum, gains nothing from the
 cubic terms; a deterministic one does, or is predicted by the linear terms alone (sine, torus, linear decay).
 
@@ -102,9 +102,7 @@ def screen(records: Sequence[Series], settings: ScreenSettings = DEFAULT) -> Scr
         return None
     parts = [(values - middle) / spread for values in stretches]
     smoothed = _smoothed(parts)
-    period = min(
-        max(smoothed.period, settings.shortest), max(max(map(len, parts)) / settings.blocks, settings.shortest)
-    )
+    period = max(min(smoothed.period, max(map(len, parts)) / settings.blocks), settings.shortest)
     window = max(settings.coordinates + 1, round(period))
     inputs, ends = _inputs(parts, window, period, settings)
     features = total_degree_exponents(settings.coordinates, settings.degree)
@@ -122,9 +120,7 @@ def screen(records: Sequence[Series], settings: ScreenSettings = DEFAULT) -> Scr
         columns.append(_compare(linear, cubic, target / (np.std(target) or 1.0), block, guard, settings))
     left, kept, gains = (tuple(float(c[i]) for c in columns) for i in range(3))
     nonlinear, predicted = max(gains) > settings.clearly, left[-1] < settings.predicted
-    rough = smoothed.roughness > settings.rough and smoothed.period > settings.dense and left[-1] > settings.surely
-    unpredicted = smoothed.oscillations >= settings.fewest_oscillations and not predicted
-    hopeless = not nonlinear and not smoothed.clean and (rough or unpredicted or smoothed.noise > settings.nothing)
+    hopeless = not nonlinear and not smoothed.clean and _is_noise(smoothed, left[-1], settings)
     return Screen(
         smoothed.period, smoothed.oscillations, smoothed.noise, smoothed.roughness, settings.leads, left, kept, gains,
         nonlinear, predicted, hopeless,
@@ -155,6 +151,13 @@ def _smoothed(parts: list[FloatArray]) -> _Smoothed:
         spline.dof / longest.size,
         is_clean(longest),
     )
+
+
+def _is_noise(smoothed: _Smoothed, error: float, settings: ScreenSettings) -> bool:
+    """Whether a record that is no more than linear could be noise; ``error``: of the linear rule at the last lead."""
+    rough = smoothed.roughness > settings.rough and smoothed.period > settings.dense and error > settings.surely
+    unpredicted = smoothed.oscillations >= settings.fewest_oscillations and not error < settings.predicted
+    return rough or unpredicted or smoothed.noise > settings.nothing
 
 
 def _inputs(

@@ -104,7 +104,6 @@ class Studio:
                 raise too_large()
         record = await receive(self.store, name, await self.endings(), request.stream())
         self.events.send("record", record.to_json())
-        self.queue.warm()
         return JSONResponse(record.to_json(), 201)
 
     async def look(self, request: Request) -> Response:
@@ -113,6 +112,7 @@ class Studio:
         found = await self.ask("look", self.place(record, asked))
         if "problem" not in found:
             self.store.set_reading(record.id, asked.to_json())
+        self.queue.warm()
         return JSONResponse(found)
 
     async def rename_record(self, request: Request) -> Response:

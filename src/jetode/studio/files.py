@@ -84,6 +84,12 @@ def _index() -> str:
     return environment.get_template("index.html").render(t=texts(), version=__version__)
 
 
+def prepare() -> None:
+    """Read everything once, before the first page is asked for."""
+    assets()
+    _index()
+
+
 async def index(request: Request) -> Response:
     """GET /: the one page."""
     return HTMLResponse(_index())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -105,12 +106,14 @@ def envelope(values: FloatArray, points: int) -> tuple[list[int], list[float | N
     if values.size <= points:
         index = np.arange(values.size)
     else:
-        edges = np.linspace(0, values.size, points // 2 + 1).astype(np.int64)[:-1]
-        low, high = np.where(np.isnan(values), np.inf, values), np.where(np.isnan(values), -np.inf, values)
-        bins = np.repeat(np.arange(edges.size), np.diff(np.append(edges, values.size)))
-        lowest = np.lexsort((low, bins))[edges]
-        highest = np.lexsort((-high, bins))[edges]
-        index = np.unique(np.concatenate([lowest, highest]))
+        edges = np.linspace(0, values.size, max(2, points // 2 + 1)).astype(np.int64).tolist()
+        kept: set[int] = set()
+        for first, stop in pairwise(edges):  # bin by bin: a very long record is never copied
+            part = values[first:stop]
+            missing = np.isnan(part)
+            kept.add(first + int(np.argmin(np.where(missing, np.inf, part))))
+            kept.add(first + int(np.argmax(np.where(missing, -np.inf, part))))
+        index = np.array(sorted(kept))
     return index.tolist(), numbers(values[index])
 
 
@@ -193,9 +196,10 @@ def words(found: Diagnosis, marked: int) -> list[str]:
 
 
 def diagnosis(series: Series, marked: int) -> dict[str, Any]:
-    """Headline, sentences and what stands against a fit; an error where the stretch cannot be diagnosed."""
+    """Headline, sentences and what stands against a fit, or why the stretch cannot be diagnosed; of very long ones the
+    beginning."""
     try:
-        found = diagnose(series, effort=QUICK)
+        found = diagnose(series.slice(0, DRAWING.examined), effort=QUICK)
     except InputError as error:
         return {"headline": say("look_undiagnosed"), "good": False, "words": [], "advice": [str(error)]}
     good = not found.advice
@@ -205,7 +209,8 @@ def diagnosis(series: Series, marked: int) -> dict[str, Any]:
         "words": words(found, marked),
         "advice": list(found.advice),
         "oscillation": found.samples_per_oscillation * found.dt,
-        "reduced": found.n > QUICK.samples,
+        "reduced": QUICK.samples if found.n > QUICK.samples else 0,
+        "examined": found.n if found.n < series.n else 0,
     }
 
 
@@ -216,7 +221,7 @@ def look(path: Path, name: str, asked: Asked) -> dict[str, Any]:
     series = opened.series
     chosen = stretch_of(series, asked)
     begin = asked.begin or 0
-    far = outliers(chosen.values)
+    far = outliers(chosen.values[: DRAWING.examined])
     return {
         "columns": columns(opened, size),
         "column": opened.column + 1,

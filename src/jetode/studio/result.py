@@ -47,7 +47,7 @@ def run_of(forecast: Forecast) -> dict[str, Any]:
 def page_of(model: Model, forecast: Forecast, records: Sequence[Series], complete: bool) -> dict[str, Any]:
     """Everything on the result page, the verdict first."""
     info, ahead = model.record, outlook(model, forecast)
-    written = model.dynamics.equation
+    written = model.named
     figures = all_figures(model, forecast, model.records)
     tables = {name: getattr(pages, name)(model) for name in ("coefficients", "evidence", "equilibria", "settings")}
     return plain(
@@ -65,7 +65,7 @@ def page_of(model: Model, forecast: Forecast, records: Sequence[Series], complet
                 "mathml": [] if written is None else written.mathml(),
                 "text": "" if written is None else written.text(),
                 "latex": "" if written is None else written.latex(),
-                "coordinates": pages.coordinates(model),
+                "coordinates": "" if written is None else "; ".join(f"{n} is {said}" for n, said in written.meanings()),
                 "order": model.order,
             },
             "coefficients": [

@@ -15,6 +15,7 @@ from types import FrameType
 import uvicorn
 
 from jetode.studio.app import Studio, make_app
+from jetode.studio.files import prepare
 from jetode.studio.guard import hosts
 from jetode.studio.settings import PORT
 from jetode.studio.store import Store
@@ -100,6 +101,7 @@ async def _serve(address: Address, store: Store, token: str, opened: Callable[[]
     )
     server = Server(config)
     server.studio = studio
+    prepare()
     address.socket.listen(128)
     opened()
     await server.serve(sockets=[address.socket])

@@ -29,6 +29,7 @@ class Drawing:
     thumbnails: int = 24  # columns with a preview
     thumbnail_bytes: int = 24 << 20  # of a file whose every column is read for previews: a second of parsing
     marks: int = 400  # outliers and gaps that are marked
+    examined: int = 200_000  # samples of a longer stretch that are diagnosed and searched for outliers: a second or two
 
 
 @dataclass(frozen=True)

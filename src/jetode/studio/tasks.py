@@ -25,12 +25,19 @@ def _place(given: Mapping[str, Any]) -> tuple[Path, str, Asked]:
 
 def warm(given: Mapping[str, Any], tell: Tell, stop: Stop) -> dict[str, Any]:
     """Import ahead what the next task needs."""
-    if given.get("fit"):
-        import jetode.reconstruction.reconstruct
-        import jetode.studio.result
-    import jetode.studio.look  # noqa: F401
     from jetode.records.formats import endings
 
+    if given.get("fit"):
+        import jetode.reconstruction.reconstruct
+        import jetode.studio.result  # noqa: F401
+    else:
+        import numpy as np
+
+        from jetode.records.series import Series
+        from jetode.studio.look import diagnosis
+
+        index = np.arange(400.0)
+        diagnosis(Series(np.sin(0.1 * index) + 0.1 * np.cos(index**2), 1.0), 0)  # its kernels, too
     return {"endings": endings()}
 
 

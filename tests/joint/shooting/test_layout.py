@@ -46,9 +46,7 @@ def residuals(data, terms, states, theta, q):
     coefficients = terms.coefficients.copy()
     coefficients[terms.free] = theta
     predicted, jumps = np.empty_like(data.y), np.empty_like(states)
-    evaluate_path(
-        states, coefficients, data.y, data.weight, terms.program(), data.layout, data.tableau, predicted, jumps
-    )
+    evaluate_path(states, coefficients, data, terms.program(), predicted, jumps)
     prior = np.sqrt(terms.precision[terms.free]) * (theta - terms.mean[terms.free])
     return np.concatenate([np.sqrt(data.weight) * (predicted - data.y), jumps.ravel() / q, prior])
 
@@ -159,7 +157,7 @@ def test_sensitivities_are_the_derivatives_of_the_flow(tableau):
     def ends(at, coefficients):
         jumps, predicted = np.empty_like(at), np.empty_like(data.y)
         program = terms.program()
-        evaluate_path(at, coefficients, data.y, data.weight, program, data.layout, data.tableau, predicted, jumps)
+        evaluate_path(at, coefficients, data, program, predicted, jumps)
         return -jumps[:-1] + np.roll(at, -1, axis=0)[:-1]
 
     for c in range(3):
@@ -183,7 +181,7 @@ def test_order_of_the_integrators(tableau, order):
     field = Field(3, tuple(rows))
     start = np.array([0.4, -0.3, 0.8])
     length = 2.0
-    exact = integrate(field, start, 2, length, 1e-13, 1e-14).states[-1]
+    exact = integrate(field, start, 2, length, rtol=1e-13, atol=1e-14).states[-1]
     steps = np.array([4, 8, 16] if order == 8 else [16, 32, 64])
     errors = []
     for n in steps:
@@ -191,7 +189,7 @@ def test_order_of_the_integrators(tableau, order):
         out = np.empty((n + 1, 3))
         both = np.stack([start, np.zeros(3)])
         jumps, predicted, y = np.empty((2, 3)), np.empty(n + 1), np.zeros(n + 1)
-        evaluate_path(both, VALUES, y, y, make_terms().program(), layout, tableau, predicted, jumps)
+        evaluate_path(both, VALUES, Data(y, y, layout, tableau), make_terms().program(), predicted, jumps)
         sample_states(both, VALUES, make_terms().program(), layout, tableau, out)
         assert out[:-1, 0] == pytest.approx(predicted[:-1], rel=1e-12)
         errors.append(np.abs(-jumps[0] - exact).max())
@@ -210,7 +208,7 @@ def test_samples_within_a_step_lie_on_its_cubic(make):
             layout = make_layout((n + 1,), 2.0 / n, step, 10.0)
             predicted, jumps, y = np.empty(n + 1), np.empty((2, 3)), np.zeros(n + 1)
             program = terms.program()
-            evaluate_path(start, terms.coefficients, y, y, program, layout, RK8, predicted, jumps)
+            evaluate_path(start, terms.coefficients, Data(y, y, layout, RK8), program, predicted, jumps)
             paths.append(predicted[:-1])
         errors.append(np.abs(paths[1] - paths[0]).max())
     assert 3.4 < -np.polyfit(np.log([24, 48, 96]), np.log(errors), 1)[0] < 4.6
@@ -250,5 +248,5 @@ def test_blow_up_is_a_value():
     states = np.full((data.layout.first.size, 3), 1e200)
     out, jumps = np.empty_like(data.y), np.empty_like(states)
     program = terms.program()
-    cost = evaluate_path(states, VALUES, data.y, data.weight, program, data.layout, data.tableau, out, jumps)
+    cost = evaluate_path(states, VALUES, data, program, out, jumps)
     assert cost == np.inf

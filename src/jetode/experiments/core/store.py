@@ -112,22 +112,30 @@ class ChunkStore:
         found = _read(self.path(task))
         if found is None or isinstance(found, str):
             return found
-        return found[1] if found[0].fingerprint == task.fingerprint else FOREIGN
+        return found[1] if found[2] == task.fingerprint else FOREIGN
 
     def kept(self, kind: str) -> tuple[list[tuple[Task, Chunk]], int]:
         """All sound chunks of a kind that this state of the code has left, in order, and how many others lie there."""
         found, others = [], 0
         for path in sorted(self.folder.glob(f"{kind}_*.chunk")):
             read = _read(path)
-            if isinstance(read, tuple):
-                found.append(read)
+            if isinstance(read, tuple) and _is_of_now(read[0], read[2]):
+                found.append(read[:2])
             else:
                 others += 1
         return found, others
 
 
-def _read(path: Path) -> tuple[Task, Chunk] | str | None:
-    """A chunk with its task, checked: its body against its checksum, its fingerprint against the task's as of now."""
+def _is_of_now(task: Task, stated: str) -> bool:
+    """Whether a fingerprint is that of the task as of now; a header may name code that is not there any more."""
+    try:
+        return stated == task.fingerprint
+    except (ImportError, ValueError, TypeError, AttributeError):
+        return False
+
+
+def _read(path: Path) -> tuple[Task, Chunk, str] | str | None:
+    """A chunk with its task and the fingerprint that it states; its body is checked against its checksum."""
     try:
         text = path.read_bytes()
     except FileNotFoundError:
@@ -140,9 +148,9 @@ def _read(path: Path) -> tuple[Task, Chunk] | str | None:
         if head["sha256"] != hashlib.sha256(body.rstrip(b"\n")).hexdigest():
             return DAMAGED
         chunk = Chunk(json.loads(body), float(head["seconds"]), float(head["cpu_seconds"]))
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return DAMAGED
-    return (task, chunk) if stated == task.fingerprint else FOREIGN
+    return task, chunk, stated
 
 
 def others_text(count: int, folder: Path) -> str:

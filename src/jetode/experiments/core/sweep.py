@@ -95,17 +95,19 @@ def local(workers: int) -> Iterator[Executor]:
 
 
 @contextmanager
-def cluster(address: str) -> Iterator[Executor]:
-    """The workers of a running Dask scheduler."""
+def cluster(address: str, option: str = "--dask") -> Iterator[Executor]:
+    """The workers of a running Dask scheduler; ``option`` is what asked for them."""
     try:
         import distributed as imported
     except ImportError:
-        raise InputError("The '--dask' option needs Dask: install jetode[dask].") from None
+        raise InputError(f"The '{option}' option needs Dask: install jetode[dask].") from None
     distributed: Any = imported  # has no types
     try:
         client = distributed.Client(address, timeout="20s")
     except (OSError, ValueError):
-        raise InputError(f"The '--dask' option must be the address of a running scheduler. Got {address!r}.") from None
+        raise InputError(
+            f"The '{option}' option must be the address of a running scheduler. Got {address!r}."
+        ) from None
 
     def execute(tasks: Sequence[Task]) -> Finished:
         waiting = {client.submit(timed, task, key=f"{task.key}-{task.fingerprint[:12]}"): task for task in tasks}

@@ -82,7 +82,7 @@ class Channel:
     def states(self, start: FloatArray, count: int, dt: float) -> FloatArray:
         """A tight trajectory."""
         if self.field is not None:
-            run = integrate(self.field, start, count, dt, 1e-12, 1e-12, max_steps=1000 * count + 10**6)
+            run = integrate(self.field, start, count, dt, rtol=1e-12, atol=1e-12, max_steps=1000 * count + 10**6)
             if run.stop is not Stop.COMPLETED:
                 raise InputError(f"The trajectory of {self.system} ended with {run.stop.value}.")
             return run.states

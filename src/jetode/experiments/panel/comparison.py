@@ -43,16 +43,24 @@ def compare(model: Model, truth: RegularClosure, tc: float) -> Comparison:
     errors = {(c.part, c.powers): c.standard_error for c in model.coefficients()}
     form = _monomials(found.D) == _monomials(true.D) and _monomials(found.c) == _monomials(true.c)
     missing, extra = theirs.keys() - ours.keys(), ours.keys() - theirs.keys()
-    if model.identified is not None:
-        most = sum(len(part) for part in (truth.a, truth.D, truth.P, truth.f0, truth.c if truth.is_chain else ()))
-        frugal = np.count_nonzero(model.identified.terms.free) <= most
-        extra = {k for k in extra if not (frugal and abs(ours[k]) <= ERRORS * errors.get(k, 0.0))}
+    if _frugal(model, truth):
+        extra = {k for k in extra if not abs(ours[k]) <= ERRORS * errors.get(k, 0.0)}
     terms = form and not missing and not extra
     right = terms and _pole_error(found, true, size, tc) <= COEFFICIENT
-    for key, value in theirs.items() if right else ():
-        right = right and abs(ours[key] - value) <= np.fmax(COEFFICIENT * abs(value), ERRORS * errors.get(key, 0.0))
+    right = right and all(
+        abs(ours[key] - value) <= np.fmax(COEFFICIENT * abs(value), ERRORS * errors.get(key, 0.0))
+        for key, value in theirs.items()
+    )
     lacking, beyond = _named(missing, true.names()), _named(extra, found.names())
     return Comparison(form, terms, bool(right), lacking, beyond, error)
+
+
+def _frugal(model: Model, truth: RegularClosure) -> bool:
+    """Whether a joint fit has no more coefficients than the truth in its own gauge."""
+    if model.identified is None:
+        return False
+    most = sum(len(part) for part in (truth.a, truth.D, truth.P, truth.f0, truth.c if truth.is_chain else ()))
+    return int(np.count_nonzero(model.identified.terms.free)) <= most
 
 
 def _pole_error(found: RegularClosure, true: RegularClosure, size: float, tc: float) -> float:

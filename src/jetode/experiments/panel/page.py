@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -26,35 +27,57 @@ def _median(values: Iterable[float]) -> float:
     return float(np.median(found)) if found else float("nan")
 
 
+def _share(values: Iterable[bool]) -> float:
+    found = list(values)
+    return float(np.mean(found)) if found else float("nan")
+
+
 def channel_numbers(runs: Sequence[Result]) -> dict[str, Any]:
     """The median trajectory of one channel at one noise level."""
     exact = [r for r in runs if "right" in r]
-    horizon = runs[0]["horizon"]
-    compared = [r for r in runs if r["peers"]]
-    names = sorted({name for r in compared for name in r["peers"]})
-    peers = {name: _median(r["peers"][name] for r in compared if name in r["peers"]) for name in names}
     return {
         "channel": runs[0]["channel"],
         "class": runs[0]["class"],
         "noise": runs[0]["noise"],
         "runs": len(runs),
-        "right": _median(r["right"] for r in exact) if exact else None,
-        "right_runs": sum(r["right"] for r in exact),
         "vpt": _median(r["vpt"] for r in runs),
-        "oracle": _median(r["oracle"] for r in exact) if exact else None,
-        "ratio": _median(_ratio(r) for r in exact) if exact else None,
-        "horizon": horizon,
+        "horizon": runs[0]["horizon"],
+        "trusted": sum(r["trusted"] for r in runs),
+        "seconds": _median(r["seconds"] for r in runs),
+        "example": runs[0],
+        **_against_truth(exact),
+        **_against_peers([r for r in runs if r["peers"]], runs[0]["horizon"], bool(exact)),
+    }
+
+
+def _against_truth(exact: Sequence[Result]) -> dict[str, Any]:
+    """Numbers of the runs whose true regular form is known."""
+
+    def median(values: Iterable[float]) -> float | None:
+        return _median(values) if exact else None
+
+    return {
+        "right": median(r["right"] for r in exact),
+        "right_runs": sum(r["right"] for r in exact),
+        "oracle": median(r["oracle"] for r in exact),
+        "ratio": median(_ratio(r) for r in exact),
+        "wrong_trusted": sum(r["trusted"] and not r["right"] for r in exact),
+        "error": median(r["error"] for r in exact if r["error"] is not None),
+    }
+
+
+def _against_peers(compared: Sequence[Result], horizon: float, exact: bool) -> dict[str, Any]:
+    """Numbers of the runs that peers were measured on."""
+    names = sorted({name for r in compared for name in r["peers"]})
+    peers = {name: _median(r["peers"][name] for r in compared if name in r["peers"]) for name in names}
+    own = _median(r["vpt"] for r in compared)
+    return {
         "peers": peers,
         "best_peer": max(peers, key=lambda name: peers[name], default=None),
         "compared": len(compared),
-        "compared_vpt": _median(r["vpt"] for r in compared),
-        "beats": _beats(_median(r["vpt"] for r in compared), peers, horizon),
+        "compared_vpt": own,
+        "beats": _beats(own, peers, horizon),
         "oracle_beats": _beats(_median(r["oracle"] for r in compared), peers, horizon) if exact else None,
-        "trusted": sum(r["trusted"] for r in runs),
-        "wrong_trusted": sum(r["trusted"] and not r["right"] for r in exact),
-        "seconds": _median(r["seconds"] for r in runs),
-        "error": _median(r["error"] for r in exact if r["error"] is not None) if exact else None,
-        "example": runs[0],
     }
 
 
@@ -79,29 +102,37 @@ def by_channel(results: Sequence[Result]) -> list[dict[str, Any]]:
 
 def summarise(results: Sequence[Result]) -> dict[float, dict[str, float]]:
     """The targets' numbers over the R0–R2 channels, per noise level."""
-    out: dict[float, dict[str, float]] = {}
-    for noise in sorted({r["noise"] for r in results}):
-        rows = [c for c in by_channel(results) if c["noise"] == noise]
-        exact = [c for c in rows if c["class"] in REGULAR]
-        runs = sum(c["runs"] for c in exact)
-        compared = [c for c in exact if c["beats"] is not None]
-        others = [c for c in rows if c["class"] not in REGULAR]
-        sound = [bool(c["beats"]) or 2 * c["trusted"] < c["runs"] for c in others if c["beats"] is not None]
-        seconds = [r["seconds"] for r in results if r["noise"] == noise]
-        out[noise] = {
-            "channels": len(exact),
-            "runs": runs,
-            "right": float(np.mean([c["right"] >= 0.5 for c in exact])) if exact else float("nan"),
-            "oracle_ratio": _median(c["ratio"] for c in exact),
-            "beats_peers": float(np.mean([c["beats"] for c in compared])) if compared else float("nan"),
-            "oracle_beats_peers": float(np.mean([c["oracle_beats"] for c in compared])) if compared else float("nan"),
-            "wrong_trusted": sum(c["wrong_trusted"] for c in exact) / runs if runs else float("nan"),
-            "trusted": sum(c["trusted"] for c in exact) / runs if runs else float("nan"),
-            "others": float(np.mean(sound)) if sound else float("nan"),
-            "seconds": _median(seconds),
-            "slowest": max(seconds),
+    rows = by_channel(results)
+    return {
+        noise: {
+            **_regular_channels([c for c in rows if c["noise"] == noise and c["class"] in REGULAR]),
+            "others": _other_channels([c for c in rows if c["noise"] == noise and c["class"] not in REGULAR]),
+            "seconds": _median(r["seconds"] for r in results if r["noise"] == noise),
+            "slowest": max(r["seconds"] for r in results if r["noise"] == noise),
         }
-    return out
+        for noise in sorted({r["noise"] for r in results})
+    }
+
+
+def _regular_channels(exact: Sequence[Result]) -> dict[str, float]:
+    """Channels with an exact form of order 3, at one noise level."""
+    runs = sum(c["runs"] for c in exact)
+    compared = [c for c in exact if c["beats"] is not None]
+    return {
+        "channels": len(exact),
+        "runs": runs,
+        "right": _share(c["right"] >= 0.5 for c in exact),
+        "oracle_ratio": _median(c["ratio"] for c in exact),
+        "beats_peers": _share(c["beats"] for c in compared),
+        "oracle_beats_peers": _share(c["oracle_beats"] for c in compared),
+        "wrong_trusted": sum(c["wrong_trusted"] for c in exact) / runs if runs else float("nan"),
+        "trusted": sum(c["trusted"] for c in exact) / runs if runs else float("nan"),
+    }
+
+
+def _other_channels(others: Sequence[Result]) -> float:
+    """Share of the channels without such a form that are not trusted, or no worse than every peer."""
+    return _share(bool(c["beats"]) or 2 * c["trusted"] < c["runs"] for c in others if c["beats"] is not None)
 
 
 LABELS = {
@@ -258,6 +289,19 @@ the true equations given, and of the best peer; truth (grey) and forecast (red) 
 """
 
 
+def _shown_target(key: str, noise: float) -> str:
+    target = _target(key, noise)
+    return f"(target {target})" if target else ""
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None or value != value else f"{value:.3g}"
+
+
+def _at(levels: Sequence[Result], noise: float) -> Result | None:
+    return next((c for c in levels if c["noise"] == noise), None)
+
+
 def page(results: Sequence[Result], commands: Sequence[str]) -> str:
     """The page as HTML text: one row per channel, its noise levels side by side."""
     import platform
@@ -280,10 +324,10 @@ def page(results: Sequence[Result], commands: Sequence[str]) -> str:
             commands=commands,
             summary=summarise(results),
             labels=LABELS,
-            target=lambda key, n: f"(target {_target(key, n)})" if _target(key, n) else "",
-            number=lambda v: "–" if v is None or v != v else f"{v:.3g}",
-            channels=[[c for c in rows if c["channel"] == name] for name in dict.fromkeys(c["channel"] for c in rows)],
-            at=lambda levels, noise: next((c for c in levels if c["noise"] == noise), None),
+            target=_shown_target,
+            number=_number,
+            channels=[list(levels) for _, levels in groupby(rows, key=lambda c: c["channel"])],
+            at=_at,
             duels=[level for level in compared if level],
             duel=lambda level: Markup(duel(level)),
             spark=lambda s: Markup(sparkline(s["truth"], s["forecast"])),

@@ -102,7 +102,8 @@ def sindy(past: Past, setting: Setting) -> Rollout:
     def one(values: FloatArray, end: int, steps: int) -> FloatArray:
         start = jets(values[max(0, end - round(60 * past.tc)) : end + 1], 2)[-1 - trim]
         limit = FAR * 4 * spread + np.abs(start)
-        run = integrate(field, start, trim + steps + 1, 1.0 / past.tc, 1e-7, 1e-9, 1.0, limit, 50_000)
+        control = {"rtol": 1e-7, "atol": 1e-9, "max_step": 1.0, "bound": limit, "max_steps": 50_000}
+        run = integrate(field, start, trim + steps + 1, 1.0 / past.tc, **control)
         out = np.full(steps + 1, np.nan)
         ahead = run.states[trim:, 0]
         out[: ahead.size] = ahead

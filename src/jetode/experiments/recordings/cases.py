@@ -165,8 +165,8 @@ def reduced(records: list[Series]) -> tuple[list[Series], list[str]]:
     return records, notes
 
 
-def build(source: Source, starts: int, dt: float | None = None) -> Case:
-    """The case of a source; an :class:`InputError` says why there is none."""
+def _usable(source: Source, dt: float | None) -> tuple[list[Series], list[str]]:
+    """The records of a source as they are used, alike, long enough and not constant; and what was done to them."""
     loaded = [load(path, dt) for path in source.paths]
     records, notes = [record for record, _ in loaded], [note for _, more in loaded for note in more]
     if max(r.dt for r in records) > (1 + 1e-6) * min(r.dt for r in records):
@@ -177,6 +177,12 @@ def build(source: Source, starts: int, dt: float | None = None) -> Case:
         raise InputError(f"The recording {source.name!r} has {shortest} samples without a gap; {FEWEST} are needed.")
     if any(not record.std > 0 for record in records):
         raise InputError(f"The recording {source.name!r} is constant.")
+    return records, [*notes, *more]
+
+
+def build(source: Source, starts: int, dt: float | None = None) -> Case:
+    """The case of a source; an :class:`InputError` says why there is none."""
+    records, notes = _usable(source, dt)
     known = [record.values[: known_samples(record)] for record in records]
     period = oscillation(known)
     held = sum(part.size for part in known) / period
@@ -187,7 +193,7 @@ def build(source: Source, starts: int, dt: float | None = None) -> Case:
             f"The recording {source.name!r} holds {held:.1f} oscillations in its known part and leaves room for "
             f"forecasts of {steps / period:.2f}; {OSCILLATIONS:g} and {SHORTEST:g} are needed."
         )
-    return Case(source.name, tuple(records), period, _starts(records, steps, starts), steps, (*notes, *more))
+    return Case(source.name, tuple(records), period, _starts(records, steps, starts), steps, tuple(notes))
 
 
 def _starts(records: list[Series], steps: int, count: int) -> tuple[IntArray, ...]:

@@ -137,16 +137,21 @@ def _regions(region: dict[str, float], other: dict[str, float], y: dict[str, Any
     )
 
 
+def _screen(rows: list[dict[str, Any]]) -> None:
+    """The paper's screening rule: ten times the median of s = x, and uniform."""
+    baseline = next(row["median"] for row in rows if row["observable"] == "x")
+    for row in rows:
+        row["gain"] = row["median"] / baseline
+        row["passes_screening"] = row["gain"] >= 10.0 and row["uniform"]
+
+
 def _observability(plan: Plan, results: Results) -> Section:
     data: dict[str, Any] = {}
     tables, worst, same = [], 0.0, True
     for system in SYSTEMS:
         found = results.one("screening", system)
         same &= [row["observable"] for row in found["rows"]] == [p.expression for p in printed.OBSERVABLES[system]]
-        baseline = next(row["median"] for row in found["rows"] if row["observable"] == "x")
-        for row in found["rows"]:
-            row["gain"] = row["median"] / baseline
-            row["passes_screening"] = row["gain"] >= 10.0 and row["uniform"]
+        _screen(found["rows"])
         table, apart = _ranking(system, found)
         tables.append(table)
         worst = max(worst, apart)

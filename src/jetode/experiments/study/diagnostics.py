@@ -120,7 +120,7 @@ def tolerance(system: str) -> dict[str, Any]:
             ("rational", Field.from_closure(closure), jets),
             ("regular", regular.field, hidden),
         ):
-            forecasts = forecast_many(field, states[starts], np.std(states, axis=0), horizon, DT, rtol)
+            forecasts = forecast_many(field, states[starts], np.std(states, axis=0), horizon, DT, rtol=rtol)
             vpt = [
                 valid_prediction_time(f.values, x[i : i + steps + 1], DT)
                 for f, i in zip(forecasts, starts, strict=True)

@@ -60,6 +60,28 @@ def _direction(plan: Plan, results: Results) -> Section:
         if fitted:
             joint[cell] = summary([{**row, "best": max(row["past"])} for row in fitted])
             data[f"{cell.name}-joint"] = joint[cell]
+    table = _table(plan, data, joint)
+    first, second = (data[cell.name] for cell in CELLS)
+    weak, sentence = _sentence(first, second)
+    drawing = Drawing(
+        "decoupling",
+        "Noisy Lorenz: (a, b) the direction of D and (c, d) its pole against VPT; dark where cos_D > 0.9.",
+        lambda: plots.decoupling({cell.fraction: rows[cell] for cell in CELLS}, ALIGNED),
+    )
+    return Section(
+        "decoupling",
+        "Direction versus pole",
+        "Fig. pole_decoupling, Sec. 5.1",
+        sentence,
+        weak and abs(first["median_cos_d"] - DIRECTION.median_cos_d) < 0.05,
+        data,
+        (table,),
+        (drawing,),
+    )
+
+
+def _table(plan: Plan, data: dict[str, Any], joint: dict[Cell, dict[str, Any]]) -> Table:
+    """The numbers beside the printed ones, a column per cell and reading."""
     columns = [data[c.name] for c in CELLS] + [joint[c] for c in joint] + [data[c.name] for c in ROWS_READING]
     printed = {
         "median cos_D": ("median_cos_d", f"{DIRECTION.median_cos_d:g}"),
@@ -79,7 +101,7 @@ def _direction(plan: Plan, results: Results) -> Section:
         "sd of the pole where cos_D > 0.9": ("pole_spread_aligned", f"{DIRECTION.pole_spread:g}"),
         "sign reversals where cos_D > 0.9": ("sign_reversals_aligned", f"about {DIRECTION.sign_reversals:g}"),
     }
-    table = Table(
+    return Table(
         "Noisy Lorenz: direction, pole and forecast",
         [
             "",
@@ -95,7 +117,10 @@ def _direction(plan: Plan, results: Results) -> Section:
             f"Joint fit: {plan.joint} realizations, past-only best of 8." if joint else "Joint fit: ask with --joint N."
         ),
     )
-    first, second = (data[cell.name] for cell in CELLS)
+
+
+def _sentence(first: dict[str, Any], second: dict[str, Any]) -> tuple[bool, str]:
+    """Whether the direction says as little about the forecast as the paper finds, and in words."""
     correlations = [
         abs(value or 0.0) for d in (first, second) for value in (d["rank_correlation_n"], d["rank_correlation_d"])
     ]
@@ -109,21 +134,7 @@ def _direction(plan: Plan, results: Results) -> Section:
         f"0.9 in {first['share_cos_n_above']:.0%} and {second['share_cos_n_above']:.0%} (paper about 25 %): the paper "
         "does not say where its 12 windows lie nor which test functions they hold."
     )
-    drawing = Drawing(
-        "decoupling",
-        "Noisy Lorenz: (a, b) the direction of D and (c, d) its pole against VPT; dark where cos_D > 0.9.",
-        lambda: plots.decoupling({cell.fraction: rows[cell] for cell in CELLS}, ALIGNED),
-    )
-    return Section(
-        "decoupling",
-        "Direction versus pole",
-        "Fig. pole_decoupling, Sec. 5.1",
-        sentence,
-        weak and abs(first["median_cos_d"] - DIRECTION.median_cos_d) < 0.05,
-        data,
-        (table,),
-        (drawing,),
-    )
+    return weak, sentence
 
 
 ITEMS = (Item("decoupling", _tasks, _direction),)

@@ -75,7 +75,7 @@ def model_forecast(model: Model, realization: Realization, start: int) -> Foreca
         return None
     state = past_state(model.identified, realization.record, start).end
     rtol = INTEGRATION.tight_rtol if model.identified.sigma < INTEGRATION.nearly_exact else PAPER_RTOL
-    return forecast(model.regular.field, state, model.spread, realization.steps * DT, DT, rtol)
+    return forecast(model.regular.field, state, model.spread, realization.steps * DT, DT, rtol=rtol)
 
 
 def past_only(model: Model, realization: Realization) -> list[float]:

@@ -88,12 +88,7 @@ def run(
         seconds[name] = time.perf_counter() - begin
     results = Results(tasks, chunks)
     sections = [item.build(plan, results) for item in items]
-    spent: dict[str, dict[str, float]] = {}
-    for task in tasks:
-        entry = spent.setdefault(f"{task.kind} {task.label}", {"rows": 0, "seconds": 0.0, "cpu_seconds": 0.0})
-        entry["rows"] += task.stop - task.first
-        entry["seconds"] += chunks[task.key].seconds
-        entry["cpu_seconds"] += chunks[task.key].cpu_seconds
+    spent = _spent(tasks, chunks)
     rows = [
         (f"{kind} {label}", row)
         for kind, label in dict.fromkeys(task.group for task in tasks if task.kind in output.ROW_KINDS)
@@ -102,6 +97,17 @@ def run(
     total = sum(entry["cpu_seconds"] for entry in spent.values())
     timings = {"wall_seconds": seconds, "worker_cpu_seconds": total, "workers_by_group": spent}
     return Study(plan, sections, rows, timings)
+
+
+def _spent(tasks: Sequence[Task], chunks: dict[str, Chunk]) -> dict[str, dict[str, float]]:
+    """Rows, wall and CPU seconds of the workers, by kind of work."""
+    spent: dict[str, dict[str, float]] = {}
+    for task in tasks:
+        entry = spent.setdefault(f"{task.kind} {task.label}", {"rows": 0, "seconds": 0.0, "cpu_seconds": 0.0})
+        entry["rows"] += task.stop - task.first
+        entry["seconds"] += chunks[task.key].seconds
+        entry["cpu_seconds"] += chunks[task.key].cpu_seconds
+    return spent
 
 
 def versions() -> dict[str, str]:

@@ -52,6 +52,15 @@ def _decimal(value: Fraction) -> str:
     return f"{float(value):g}" if 1000 * value == int(1000 * value) else str(value)
 
 
+def _parameters(system: str) -> str:
+    return f"({', '.join(_decimal(v) for v in systems[system].parameters.values())})"
+
+
+def _numerators(system: str, order: int) -> str:
+    degree = Cell(system, 0.15).settings.numerator_degree
+    return f"{systems[system].title} degree ≤ {degree}, {len(Library.total_degree(order, degree))} monomials"
+
+
 def _normalised(realization: Realization) -> str:
     """Tried: a constant error just inside and just outside of the threshold × std of the truth."""
     truth = realization.truth[: realization.steps + 1]
@@ -75,15 +84,12 @@ def measured(plan: Plan, delays: list[int]) -> dict[str, str]:
     embedding = jets(cell, record)
     interior = starts[0] > 0 and starts[-1] + realization.steps < record.n - 1
     order = embedding.order
+    coordinates = [f"u{i}" for i in range(order)]
     variables = [f"u{i}" for i in settings.denominator_variables]
-    parameters = {s: ", ".join(_decimal(v) for v in systems[s].parameters.values()) for s in SYSTEMS}
-    lengths = {
-        s: [f"({d:g}, {h:g})" for d, h in (Cell(s, fraction).lengths for fraction in (0.0, 0.15))] for s in SYSTEMS
-    }
-    libraries = {s: Cell(s, 0.15).settings.numerator_degree for s in SYSTEMS}
+    lengths = {s: ["({:g}, {:g})".format(*Cell(s, fraction).lengths) for fraction in (0.0, 0.15)] for s in SYSTEMS}
     return {
-        "Lorenz (σ, ρ, β)": f"({parameters['lorenz']})",
-        "Rössler (a, b, c)": f"({parameters['rossler']})",
+        "Lorenz (σ, ρ, β)": _parameters("lorenz"),
+        "Rössler (a, b, c)": _parameters("rossler"),
         "Scalar observable": f"s = {record.name}",
         "Sampling step Δt": f"{record.dt:g}",
         "Initial state U(0)": f"({', '.join(f'{v:g}' for v in INITIAL)}); at 0 % noise varied on the attractor, "
@@ -94,7 +100,7 @@ def measured(plan: Plan, delays: list[int]) -> dict[str, str]:
         "Rössler (t_total, H)": "{} clean, {} noisy".format(*lengths["rossler"]),
         "Realizations per system per noise level": f"{plan.realizations:,}",
         "Initial-condition windows": f"{starts.size}, {'interior' if interior else 'not all interior'}",
-        "Coordinates": f"{order}: ({', '.join(f'u{i}' for i in range(order))})",
+        "Coordinates": f"{order}: ({', '.join(coordinates)})",
         "FNN delay τ (Lorenz, Rössler)": f"{', '.join(map(str, delays))} samples",
         "Spline": f"{DEGREES[embedding.spline.degree]} {RULES.get(embedding.spline.rule, embedding.spline.rule)}",
         "Penalty weight λ": "such that the residual sum of squares is N σ̂²; interpolation where σ̂ is curvature only",
@@ -102,10 +108,7 @@ def measured(plan: Plan, delays: list[int]) -> dict[str, str]:
         "Test function ψ(ξ)": f"(1 − ξ²){str(settings.exponent).translate(SUPERSCRIPT)}",
         "Windows K, half-width R": f"{settings.windows}, {settings.half_width} samples",
         "Denominator library Φ_D": f"{{{', '.join(['1', *variables])}}} (d_D = {settings.denominator_degree})",
-        "Numerator library Φ_N": "; ".join(
-            f"{systems[s].title} degree ≤ {d}, {len(Library.total_degree(order, d))} monomials"
-            for s, d in libraries.items()
-        ),
+        "Numerator library Φ_N": "; ".join(_numerators(s, order) for s in SYSTEMS),
         "Denominator recovery": f"{RECOVERY[clean.settings.denominator]} (clean); "
         f"{RECOVERY[settings.denominator]} (noisy)",
         "Numerator solve": "bounded at the pole" if settings.crossing else "ordinary least squares",

@@ -47,16 +47,16 @@ def _add_product(axes, a, b, out):
             out[c, m] = total
 
 
-def eliminate_nodes(
-    axes, spans, transitions, arrows, defects, info, cross, gradient, arrow_info, arrow_gradient, q2, damping,
-):  # fmt: skip
-    """Backward Riccati recursion: cost-to-go ½ zᵀ[[H, B],[Bᵀ, C]]z + gᵀx + hᵀθ at every node, in place.
+def eliminate_nodes(linear, q2, damping):
+    """Backward Riccati recursion: cost-to-go ½ zᵀ[[H, B],[Bᵀ, C]]z + gᵀx + hᵀθ at every node of a ``Linearisation``.
 
     At a node, ``H, B, g`` of all that follows is softened by the jump (W = (1 + H Q)⁻¹ with Q = diag(``q2``), the
     squared size of each coordinate's jumps), carried through the transition and added to what the node's own samples
-    say.  Returns the coefficients' C, h after the first nodes have been eliminated too, with the smoothers W and the
-    factors of the first node of every record.
+    say.  Returns H, B, g of every node, the coefficients' C, h after the first nodes have been eliminated too, and the
+    smoothers W.
     """
+    info, cross, gradient = linear.info.copy(), linear.cross.copy(), linear.gradient.copy()
+    arrow_info, arrow_gradient = linear.arrow_info, linear.arrow_gradient
     (n_nodes, d), n_free = gradient.shape, arrow_info.shape[0]
     c_info, c_grad, smoothers = arrow_info.copy(), arrow_gradient.copy(), np.empty((n_nodes, d, d))
     scratch = (
@@ -64,8 +64,11 @@ def eliminate_nodes(
         np.empty(d), np.empty(d), np.empty((CHUNK + 3 * d + 8, n_free)), np.empty((CHUNK + 3 * d + 8, n_free)),
     )  # fmt: skip
     sums = c_info, c_grad, smoothers
-    _eliminate(axes, spans, transitions, arrows, defects, info, cross, gradient, q2, damping, sums, scratch)
-    return c_info, c_grad, smoothers
+    _eliminate(
+        linear.program.axes, linear.data.layout.spans, linear.transitions, linear.arrows, linear.defects,
+        info, cross, gradient, q2, damping, sums, scratch,
+    )  # fmt: skip
+    return info, cross, gradient, *sums
 
 
 @kernel(**KERNEL)
@@ -147,12 +150,18 @@ def _eliminate(axes, spans, transitions, arrows, defects, info, cross, gradient,
                         c_info[m, n] -= t * cross[k, c, n]
 
 
-def propagate_step(spans, transitions, arrows, defects, info, cross, gradient, smoothers, q2, theta_step, steps):
+def propagate_step(elimination, theta_step):
     """Forward sweep: the states' steps that go with the coefficients' step ``theta_step``."""
-    n_nodes, d = gradient.shape
-    shifts = defects + (arrows.reshape(n_nodes * d, -1) @ theta_step).reshape(n_nodes, d)
-    slopes = gradient + (cross.reshape(n_nodes * d, -1) @ theta_step).reshape(n_nodes, d)
-    _propagate(spans, transitions, shifts, info, slopes, smoothers, q2, steps, np.empty(d))
+    linear = elimination.linear
+    n_nodes, d = elimination.gradient.shape
+    shifts = linear.defects + (linear.arrows.reshape(n_nodes * d, -1) @ theta_step).reshape(n_nodes, d)
+    slopes = elimination.gradient + (elimination.cross.reshape(n_nodes * d, -1) @ theta_step).reshape(n_nodes, d)
+    steps = np.empty((n_nodes, d))
+    _propagate(
+        linear.data.layout.spans, linear.transitions, shifts, elimination.info, slopes, elimination.smoothers,
+        elimination.squares, steps, np.empty(d),
+    )  # fmt: skip
+    return steps
 
 
 @kernel(**KERNEL)

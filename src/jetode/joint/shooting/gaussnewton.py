@@ -71,12 +71,7 @@ class Linearisation:
 
     def at(self, states: FloatArray, coefficients: FloatArray) -> None:
         """Linearise around this point; the prior is added to the coefficients' block."""
-        data = self.data
-        linearise(
-            states, coefficients, data.y, data.weight, self.program, data.layout, data.tableau, self.n_free,
-            self.transitions, self.arrows, self.defects, self.info, self.cross, self.gradient,
-            self.arrow_info, self.arrow_gradient,
-        )  # fmt: skip
+        linearise(states, coefficients, self)
         self.arrow_info[np.diag_indices(self.n_free)] += self.precision
         self.arrow_gradient += self.precision * (coefficients[self.free] - self.mean)
 
@@ -84,12 +79,7 @@ class Linearisation:
         """Eliminate all node states for this q and damping."""
         scale = self.data.scale
         squares = np.full(self.defects.shape[1], q * q) if scale is None else (q * scale) ** 2
-        info, cross, gradient = self.info.copy(), self.cross.copy(), self.gradient.copy()
-        schur, reduced, smoothers = eliminate_nodes(
-            self.program.axes, self.data.layout.spans, self.transitions, self.arrows, self.defects, info, cross,
-            gradient, self.arrow_info, self.arrow_gradient, squares, damping,
-        )  # fmt: skip
-        return Elimination(self, squares, info, cross, gradient, schur, reduced, smoothers)
+        return Elimination(self, squares, *eliminate_nodes(self, squares, damping))
 
 
 @dataclass(frozen=True)
@@ -119,12 +109,7 @@ class Elimination:
 
     def follow(self, theta: FloatArray) -> FloatArray:
         """The states' steps to where J is lowest for the coefficients' step ``theta``."""
-        lin, steps = self.linear, np.empty_like(self.gradient)
-        propagate_step(
-            lin.data.layout.spans, lin.transitions, lin.arrows, lin.defects, self.info, self.cross,
-            self.gradient, self.smoothers, self.squares, theta, steps,
-        )  # fmt: skip
-        return steps
+        return propagate_step(self, theta)
 
     def coefficient_covariance(self) -> FloatArray:
         """Covariance of the free coefficients: the inverse of the Schur complement."""
@@ -161,9 +146,7 @@ def minimise(
     jumps = np.empty_like(states)
 
     def cost(at: FloatArray, theta: FloatArray) -> tuple[float, float, float]:
-        misfit = evaluate_path(
-            at, theta, data.y, data.weight, linear.program, data.layout, data.tableau, predicted, jumps
-        )
+        misfit = evaluate_path(at, theta, data, linear.program, predicted, jumps)
         if not np.isfinite(misfit) or not np.abs(jumps).max() < 1e6:
             return np.inf, np.inf, np.inf
         sized = jumps if data.scale is None else jumps / data.scale

@@ -218,13 +218,13 @@ def _mirror(out):
             out[m, n] = out[n, m]
 
 
-def evaluate_path(states, coefficients, y, weight, program, layout, tableau, predicted, jumps):
+def evaluate_path(states, coefficients, data, program, predicted, jumps):
     """Fill the predicted samples and the jumps ``X_{k+1} − Φ(X_k)``; returns Σ ω r² (inf if it blew up)."""
-    none = np.empty((0, states.shape[1]))
-    _flow(states, coefficients, program, layout, tableau, predicted, jumps, none, _flow_scratch(program, tableau))
+    none, scratch = np.empty((0, states.shape[1])), _flow_scratch(program, data.tableau)
+    _flow(states, coefficients, program, data.layout, data.tableau, predicted, jumps, none, scratch)
     with np.errstate(over="ignore", invalid="ignore"):
-        residual = np.where(weight > 0.0, predicted - y, 0.0)
-        cost = float(np.dot(weight, residual * residual))
+        residual = np.where(data.weight > 0.0, predicted - data.y, 0.0)
+        cost = float(np.dot(data.weight, residual * residual))
     return cost if np.isfinite(cost) else np.inf
 
 
@@ -282,21 +282,19 @@ def _flow(states, coefficients, program, layout, tableau, predicted, jumps, path
             jumps[k, c] = states[k + 1, c] - left[c] if spans[k] > 0 else 0.0
 
 
-def linearise(
-    states, coefficients, y, weight, program, layout, tableau, n_free,
-    transitions, arrows, defects, info, cross, gradient, arrow_info, arrow_gradient,
-):  # fmt: skip
-    """First-order expansion of one cost around (states, θ).
+def linearise(states, coefficients, linear):
+    """First-order expansion of one cost around (states, θ), into the arrays of a ``Linearisation``.
 
     Per node: ``transitions`` A = ∂Φ/∂X, ``arrows`` B = ∂Φ/∂θ, ``defects`` c = Φ − X_{k+1}; from the samples of its
     segment ``info`` H, ``cross`` H_Xθ, ``gradient`` g; and, for the coefficients, ``arrow_info``, ``arrow_gradient``.
     """
-    d, s, columns = len(program.axes), tableau.b.shape[0], len(program.axes) + n_free
-    for array in (info, cross, gradient):
+    data, program, n_free = linear.data, linear.program, linear.n_free
+    d, s, columns = len(program.axes), data.tableau.b.shape[0], len(program.axes) + n_free
+    for array in (linear.info, linear.cross, linear.gradient):
         array.fill(0.0)
     jacobians = np.zeros((s, d, d))
     jacobians[:, np.arange(program.chain), np.arange(program.chain) + 1] = 1.0
-    rows = CHUNK + 8 + int(layout.spans.max())  # [√ω ∂x_0/∂θ, √ω r] of samples not yet summed
+    rows = CHUNK + 8 + int(data.layout.spans.max())  # [√ω ∂x_0/∂θ, √ω r] of samples not yet summed
     scratch = (
         np.empty((s, d)), np.empty((s, program.parent.shape[0])), np.empty((s, n_free)), jacobians,
         np.empty((s, d, d)), np.empty((s, d, d)), np.empty((d, d)), np.empty(d), np.empty(d),
@@ -305,11 +303,11 @@ def linearise(
     slopes = coefficients[program.partials.terms] * program.partials.powers
     normal = np.zeros((n_free + 1, n_free + 1))
     _linearise(
-        states, coefficients, slopes, y, weight, program, layout, tableau, scratch,
-        transitions, arrows, defects, info, cross, gradient, normal,
+        states, coefficients, slopes, data.y, data.weight, program, data.layout, data.tableau, scratch,
+        linear.transitions, linear.arrows, linear.defects, linear.info, linear.cross, linear.gradient, normal,
     )  # fmt: skip
-    arrow_info[:] = normal[:-1, :-1]
-    arrow_gradient[:] = normal[:-1, -1]
+    linear.arrow_info[:] = normal[:-1, :-1]
+    linear.arrow_gradient[:] = normal[:-1, -1]
 
 
 @kernel(**KERNEL)

@@ -36,7 +36,7 @@ def learned_rows(terms: Terms) -> list[int]:
 
 
 def jump_scales(terms: Terms, node: float, driven: int | None = None) -> FloatArray:
-    """S: each coordinate's jump over ``node`` (tc) relative to those of the rows that noise drives, the learned ones or
+    """S: each coordinate's jump over ``node`` (tc) relative to the rows that noise drives: the learned ones, or
     all from row ``driven`` on (a force on the first of two coupled masses shows in u1 already).
 
     What drives a row as white noise reaches the coordinate k rows above it as the k-fold integral of a Wiener

@@ -144,7 +144,7 @@ class RationalDynamics:
         j = int(np.argmax(np.abs(evaluate(self.regular.D, earlier[:, :-1]))))
         start = np.append(earlier[j, :-1], float(self.regular.hidden(earlier[j])))
         steps = earlier.shape[0] - 1 - j
-        run = integrate(self.regular.field, start, steps + 1, self.dt, 1e-10, 1e-12, 5 * self.dt)
+        run = integrate(self.regular.field, start, steps + 1, self.dt, rtol=1e-10, atol=1e-12, max_step=5 * self.dt)
         return np.append(jets[:-1], float(run.states[-1, -1]))
 
     # -- plain data ------------------------------------------------------------------------------------------

@@ -148,6 +148,8 @@ class RegularDynamics:
         """In regular coordinates (in jets where asked for), with bands from the posterior unless the start was smoothed
         over the samples to come."""
         settings = INTEGRATION
+        if ahead.samples:  # before anything is run
+            horizon_samples(ahead.horizon, ahead.dt, settings.most_band_steps)
         rtol = settings.tight_rtol if self.identified.sigma < settings.nearly_exact else settings.rtol
         options = {"rtol": rtol, **ahead.options}
         state, end = self._start(ahead)

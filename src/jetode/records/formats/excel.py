@@ -109,18 +109,28 @@ def _columns(rows: list[Row], skip: int) -> Found | None:
     body = rows[start:]
     above = [row for row in rows[skip:start] if any(cell is not None for cell in row)]
     width = max(len(row) for row in body)
-    units: list[str] = [""] * width
-    names = _texts(above[-1], width) if above else [""] * width
-    symbols = [unit_symbol(name) if name else "" for name in names]
-    if len(above) > 1 and any(names) and all(symbol is not None for symbol in symbols):
-        units, names = [symbol or "" for symbol in symbols], _texts(above[-2], width)
+    names, units = _header(above, width)
     places = []
     for place in range(width):
-        cell = next((row[place] for row in body if len(row) > place and row[place] is not None), None)
+        cell = _first_cell(body, place)
         if cell is not None or names[place]:
             title = {"unit": units[place]} if units[place] else {}
             places.append(Place(place, Column.titled(names[place], kind=_kind(cell), **title)))
     return start + 1, places
+
+
+def _header(above: list[Row], width: int) -> tuple[list[str], list[str]]:
+    """Names and units from the last rows above the table; a row of nothing but units stands below the names."""
+    empty = [""] * width
+    names = _texts(above[-1], width) if above else empty
+    symbols = [unit_symbol(name) if name else "" for name in names]
+    if len(above) > 1 and any(names) and None not in symbols:
+        return _texts(above[-2], width), [symbol or "" for symbol in symbols]
+    return names, empty
+
+
+def _first_cell(body: list[Row], place: int) -> Any:
+    return next((row[place] for row in body if len(row) > place and row[place] is not None), None)
 
 
 def _numeric(row: Row) -> bool:

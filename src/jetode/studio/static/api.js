@@ -36,8 +36,10 @@ export function upload(file, heard) {
     request.onload = () => {
       let found = {};
       try { found = JSON.parse(request.responseText); } catch { /* not from the API */ }
-      if (request.status === 201) done(found);
-      else failed(new Refused(found.error || `${request.status}`));
+      if (request.status === 201) {
+        state.records.set(found.id, found); // the event may come later than the answer
+        done(found);
+      } else failed(new Refused(found.error || `${request.status}`));
     };
     request.onerror = () => failed(new Refused(t("error_network")));
     request.send(file);

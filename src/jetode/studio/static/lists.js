@@ -82,7 +82,7 @@ function actions(kind, item, said, more = []) {
 export function homeView(place) {
   const list = h("div");
   const said = h("div");
-  fill(place, h("h1", {}, t("drop_title")), h("p", { class: "lead" }, t("tagline")));
+  fill(place, h("h1", {}, t("home_title")), h("p", { class: "lead" }, t("tagline")));
   dropZone(place, (records) => {
     sessionStorage.setItem("together", JSON.stringify(records.map((record) => record.id)));
     location.hash = `#record=${records[0].id}`;

@@ -84,8 +84,8 @@ export function recordView(place, id) {
     const unit = h("input", { type: "text", id: "unit", maxlength: "24", value: found.time_unit,
       oninput: (event) => later(() => ({ time_unit: event.target.value || null })) });
     const field = (name, input) => h("label", {}, h("span", {}, t(name)), input);
-    fill(parts.sampling, h("fieldset", {}, h("legend", {}, t("record_sampling")), h("div", { class: "fields" },
-      field("record_time", times), field(asked.resample ? "record_resampled" : "record_dt", step), field("record_unit", unit))),
+    fill(parts.sampling, h("div", { class: "fields", role: "group", "aria-labelledby": "h-time" },
+      field("record_time", times), field(asked.resample ? "record_resampled" : "record_dt", step), field("record_unit", unit)),
     found.assumed ? h("p", { class: "message" }, t("record_assumed")) : null);
   }
 
@@ -125,10 +125,11 @@ export function recordView(place, id) {
   }
 
   function showDiagnosis() {
-    const { headline, words, advice, good, reduced } = found.diagnosis;
+    const { headline, words, advice, good, reduced, examined } = found.diagnosis;
     fill(parts.diagnosis, h("div", { class: `message ${good ? "good" : ""}`, id: "diagnosis" }, h("p", {}, h("strong", {}, headline)),
       h("ul", {}, words.map((word) => h("li", {}, word))), advice.map((word) => h("p", {}, word)),
-      reduced ? h("p", { class: "hint" }, t("record_reduced", { samples: "20,000" })) : null));
+      examined ? h("p", {}, t("record_examined", { samples: examined.toLocaleString("en") })) : null,
+      reduced ? h("p", { class: "hint" }, t("record_reduced", { samples: reduced.toLocaleString("en") })) : null));
   }
 
   function showMore() {
@@ -166,7 +167,7 @@ export function recordView(place, id) {
     h("h2", {}, t("record_stretch")), h("p", { class: "hint" }, t("record_stretch_hint")), curve,
     h("div", { class: "row" }, h("label", {}, h("span", {}, t("record_from")), from), h("label", {}, h("span", {}, t("record_to")), to),
       h("button", { type: "button", id: "whole", onclick: () => look({ begin: null, end: null }) }, t("record_whole"))),
-    h("div", { class: "two" }, h("div", {}, h("h2", {}, t("record_diagnosis")), parts.diagnosis), h("div", {}, h("h2", { hidden: true }), parts.sampling)),
+    h("div", { class: "two" }, h("div", {}, h("h2", {}, t("record_diagnosis")), parts.diagnosis), h("div", {}, h("h2", { id: "h-time" }, t("record_sampling")), parts.sampling)),
     h("form", { onsubmit: begin }, parts.more, settings.element,
       h("div", { class: "fields" }, h("label", {}, h("span", {}, t("record_name")), name)), said, h("p", { class: "actions-end" }, fit)));
   showMore();

@@ -1,0 +1,1 @@
+"""Many files, each fitted on its own: one table and one page, resumable."""
