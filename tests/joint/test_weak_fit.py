@@ -52,7 +52,9 @@ def small():
 def dense(data, spacing, sigma, q):
     """−2 log ∫ p(y | x0, jumps) dx0, without (N − d) log 2π: y = G x0 + noise with covariance V."""
     n, nodes = data.y.size, data.layout.first[1:]
-    power = [np.linalg.matrix_power(expm(FLOW * spacing), k)[0] for k in range(n)]
+    flow, power = expm(FLOW * spacing), [np.array([1.0, 0.0])]
+    while len(power) < n:
+        power.append(power[-1] @ flow)
     g = np.array(power)
     v = sigma**2 * np.eye(n)
     for node in nodes:

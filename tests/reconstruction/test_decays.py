@@ -1,0 +1,62 @@
+"""Decays are judged over the record's own span: a damped oscillation whose equation is in the family is exact."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from jetode.joint.fit import JointFit, Request, fit_joint
+from jetode.reconstruction.evidence import gather
+from jetode.reconstruction.verdict import judge
+from jetode.records.series import Series
+
+
+def decay(rate, start, seed, noise=0.05, n=1200, duration=80.0):
+    t = np.linspace(0.0, duration, n)
+    values = solve_ivp(rate, (0.0, duration), start, t_eval=t, rtol=1e-10, atol=1e-10).y[0]
+    rng = np.random.default_rng(seed)
+    return Series(values + noise * values.std() * rng.standard_normal(n), t[1])
+
+
+def linear(_, s):
+    return [s[1], -s[0] - 0.06 * s[1]]
+
+
+def masses(_, s):
+    pull = 0.6 * (s[2] - s[0])
+    return [s[1], -s[0] - 0.02 * s[1] + pull, s[3], -1.5 * s[2] - 0.02 * s[3] - pull]
+
+
+def judged(records):
+    joint = fit_joint(Request(records))
+    assert isinstance(joint, JointFit)
+    evidence = gather(joint, records, lambda: False)
+    return joint, evidence, judge(evidence)
+
+
+def test_a_damped_oscillation_is_exact():
+    joint, evidence, verdict = judged([decay(linear, [1.0, 0.0], 0)])
+    assert verdict.grade == "exact"
+    assert evidence.transient and evidence.lyapunov < 0
+    assert joint.identified.equation.parts()["P"] == pytest.approx({(1, 0): -1.0, (0, 1): -0.06}, abs=0.005)
+
+
+def test_three_decays_of_one_system_are_one_equation():
+    records = [decay(linear, [a, b], i) for i, (a, b) in enumerate([(1.0, 0.0), (0.5, 1.0), (-1.5, 0.3)])]
+    _, evidence, verdict = judged(records)
+    assert verdict.grade == "exact"
+    assert evidence.transient
+
+
+def test_few_oscillations_do_where_the_coefficients_are_certain():
+    _, evidence, verdict = judged([decay(linear, [1.0, 0.0], 0, noise=0.01, duration=22.0)])
+    assert evidence.oscillations < 5
+    assert verdict.grade == "exact"
+
+
+def test_two_coupled_masses_are_of_order_four():
+    joint, _, verdict = judged([decay(masses, [1.0, 0.0, -0.5, 0.0], 0)])
+    assert joint.identified.terms.dimension == 4
+    assert verdict.grade == "exact"
+    law = joint.identified.equation.parts()["P"]
+    assert law == pytest.approx({(1, 0, 0, 0): -3.0, (0, 1, 0, 0): -0.074, (0, 0, 1, 0): -3.7004, (0, 0, 0, 1): -0.04},
+                                abs=0.02)  # fmt: skip
