@@ -5,8 +5,8 @@
 The grades were written down before anything was run: "exact" where the equation is in the record and nothing hides
 it, "approximate" or "forecast" where its future can be told but what was done to it is part of it (clipping, a drifting
 gain, two systems), "none" where there is nothing to find.  Where an expert would accept several, all are listed.  Every
-record is a chunk in the folder ``OUT``; a second run does only those not yet there.  ``OUT.csv`` has grade, expectation,
-whether an exact grade is wrong, and CPU seconds.
+record is a chunk in the folder ``OUT``; a second run does only those not yet there.  ``OUT.csv`` has grade,
+expectation, whether an exact grade is wrong, and CPU seconds.
 """
 
 from __future__ import annotations
