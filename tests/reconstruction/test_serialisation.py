@@ -86,3 +86,16 @@ def test_bad_grades_and_kinds_are_refused():
     for name in ("closure", "spread", "verdict", "record"):
         with pytest.raises(InputError, match="damaged"):
             jetode.Model.from_json({k: v for k, v in data.items() if k != name})
+
+
+def test_another_equation_may_forecast_for_a_refused_one():
+    """With fewer free coefficients: its arrays have sizes of their own."""
+    refused, other = (jetode.load(SAVED / f"{name}.json") for name in ("refused_rossler_z", "joint_lorenz"))
+    data = json.loads(json.dumps(replace(refused, forecaster=other.dynamics).to_json(), allow_nan=False))
+    jsonschema.validate(data, SCHEMA)
+    again = jetode.Model.from_json(data)
+    runs = [model.forecast(0.2, step=0.01).values for model in (again, other)]
+    np.testing.assert_allclose(*runs, rtol=1e-12)
+    data["forecaster"]["end"]["state"].append(0.0)
+    with pytest.raises(InputError, match="size"):
+        jetode.Model.from_json(data)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jetode.records.series import Series
-from jetode.signal.diagnose import diagnose
+from jetode.signal.diagnose import QUICK, diagnose
 from jetode.signal.noise import add_noise
 from jetode.support.errors import InputError
 
@@ -78,3 +78,11 @@ def test_odd_records_are_diagnosed_without_a_warning(shape):
 def test_too_short():
     with pytest.raises(InputError, match="needs at least 200"):
         diagnose(Series(np.sin(np.arange(50)), dt=1.0))
+
+
+def test_a_quick_diagnosis_says_the_same(lorenz):
+    record = Series(add_noise(lorenz.values, 0.15, np.random.default_rng(2)), lorenz.dt)
+    full, quick = diagnose(record), diagnose(record, effort=QUICK)
+    assert quick.deterministic == full.deterministic and quick.sufficiency is None
+    assert quick.noise_floor == full.noise_floor and quick.oscillations == full.oscillations
+    assert abs(quick.delay - full.delay) <= 2 and abs(quick.dimension - full.dimension) <= 1

@@ -232,7 +232,10 @@ def done(client):
     ids = []
     for seed in (1, 2):
         record = added(client, tiny_record(seed), f"swing {seed}.csv")
-        request = {"records": [{"id": record["id"], "reading": {"column": 2}}], "settings": {"order": 2}}
+        request = {
+            "records": [{"id": record["id"], "reading": {"column": 2}}],
+            "settings": {"order": 2, "max_seconds": 4.0},
+        }
         ids.append(client.post("/api/jobs", json=request).json()["id"])
     return [ended(client, id_) for id_ in ids]
 

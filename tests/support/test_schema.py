@@ -82,6 +82,14 @@ def test_arrays_that_belong_together_have_one_size():
     assert problem({"mixed": [[1.0], [2.0, 3.0]]}, matrix) == "mixed/1 must be of the size 1, and is 2"
 
 
+def test_an_object_may_have_sizes_of_its_own():
+    lengths = {"a": {"shape": ["n"]}, "b": {"shape": ["n"]}}
+    schema = {"properties": {**lengths, "inner": {"scope": True, "properties": lengths}}}
+    assert not problem({"a": [1], "inner": {"a": [1, 2], "b": [3, 4]}, "b": [2]}, schema)
+    assert problem({"a": [1], "inner": {"a": [1, 2], "b": [3]}}, schema) == "inner/b must be of the size 2, and is 1"
+    assert problem({"a": [1], "inner": {"a": [1, 2]}, "b": [1, 2]}, schema) == "b must be of the size 1, and is 2"
+
+
 @pytest.mark.parametrize(
     ("value", "words"),
     [

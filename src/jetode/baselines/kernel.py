@@ -26,9 +26,9 @@ class KernelSettings:
     """What is tried, each number with its reason."""
 
     windows: tuple[float, ...] = (0.35, 0.8, 1.6)  # oscillations: jets to a slow coordinate
-    widths: tuple[float, ...] = (0.3, 0.6, 1.2, 2.4)  # std per block of the window: sharp elements to nearly linear
+    widths: tuple[float, ...] = (0.35, 0.9, 2.4)  # std per block of the window: sharp elements to nearly linear
     ridges: tuple[float, ...] = (1e-8, 1e-6, 1e-4, 1e-2)  # per sample, in units of a feature's size: clean to noisy
-    centres: int = 500  # more forecast no farther on the recordings tried, and cost their cube
+    centres: int = 400  # 500 forecast no farther on the recordings tried; the cost grows with their square
     jitter: float = 1e-9  # of the kernel's 1: keeps nearly equal centres apart
     fewest: int = 40  # windows that a regression needs at least
 

@@ -33,6 +33,8 @@ class ApproximationSettings:
     """Numbers of the comparison, each with its reason."""
 
     kept: int = 4  # approximations that are returned: more are not read
+    worse: float = 1.2  # times the rms error of the best,
+    unseen: float = 0.05  # plus this much, in std: an equation that is off by no more is as good
     as_good: float = 0.05  # of the best skill: equations that come as near are ranked by their number of coefficients
     refits: int = 4  # Gauss–Newton iterations without a fold, from the path with it
     rtol: float = 1e-6  # of forecasts, whose equation is off by far more
@@ -47,13 +49,14 @@ class Approximation:
     """An equation that holds about: ``identified`` with its process noise, ``held_out`` forecasts in the order of
     :meth:`.Trials.truths` with coefficients from the records without the fold, (4.14) as ``likelihood`` and with the
     price of the coefficients as ``bic`` (lower is better, within one order and one stretch), ``skill``: mean time for
-    which held-out forecasts hold, in oscillations."""
+    which held-out forecasts hold, in oscillations, ``error``: their rms error in std, at most 1 each."""
 
     identified: Identified
     held_out: FloatArray
     likelihood: float
     bic: float
     skill: float
+    error: float
     form: str
     dt: float
 
@@ -111,36 +114,41 @@ def approximations(
     except Unsuitable:
         return ()
     out = [(_held_out(trial, request.records, trials, interrupt), trial) for trial in fitted if not interrupt()]
-    best = max(out, key=lambda pair: pair[0].skill, default=None)
-    if best is not None:
-        enough = (1.0 - SETTINGS.as_good) * best[0].skill
-        for trial in shortened(best[1], interrupt):
-            shorter = _held_out(trial, request.records, trials, interrupt)
-            if shorter.skill < enough:
-                break
-            out.append((shorter, trial))
+    best = max(out, key=lambda pair: (pair[0].skill, -pair[0].error), default=None)
+    for trial in shortened(best[1], interrupt) if best is not None else ():
+        shorter = _held_out(trial, request.records, trials, interrupt)
+        if not as_good([a for a, _ in out], shorter):
+            break
+        out.append((shorter, trial))
     return ranked([approximation for approximation, _ in out])[: SETTINGS.kept]
 
 
+def as_good(found: Sequence[Approximation], one: Approximation) -> bool:
+    """Whether held-out forecasts of one hold as long as those of the best, and are as near."""
+    best = max(found, key=lambda a: (a.skill, -a.error))
+    near = one.error <= SETTINGS.worse * best.error + SETTINGS.unseen
+    return near and one.skill >= (1.0 - SETTINGS.as_good) * best.skill
+
+
 def ranked(found: Sequence[Approximation]) -> tuple[Approximation, ...]:
-    """Those about as good as the best by their number of coefficients, then the others by skill."""
-    enough = (1.0 - SETTINGS.as_good) * max((a.skill for a in found), default=0.0)
-    return tuple(sorted(found, key=lambda a: (0.0, a.free, -a.skill) if a.skill >= enough else (1.0, -a.skill, a.free)))
+    """Those about as good as the best by their simplicity (coefficients and coordinates), then the others by skill."""
+    good = [a for a in found if as_good(found, a)]
+    simple = sorted(good, key=lambda a: (a.free + a.identified.terms.dimension, -a.skill))
+    return (*simple, *sorted((a for a in found if a not in good), key=lambda a: (-a.skill, a.free)))
 
 
-def identified_of(weak: WeakFit, prepared: Prepared) -> Identified:
+def identified_of(weak: WeakFit, prepared: Prepared, driven: int | None = None) -> Identified:
     """The equation of a fit with model error, with the covariance of its coefficients."""
     linear = Linearisation(weak.data, weak.fit.terms)
     linear.at(weak.fit.states, weak.fit.terms.coefficients)
     covariance = linear.eliminate(weak.q, 0.0).coefficient_covariance()
-    return Identified(
-        weak.fit.terms, prepared.amplitude, prepared.time, weak.sigma, covariance, prepared.robust, jump_of(weak)
-    )
+    units = prepared.amplitude, prepared.time
+    return Identified(weak.fit.terms, *units, weak.sigma, covariance, prepared.robust, jump_of(weak), driven)
 
 
 def _held_out(trial: Trial, records: Sequence[Series], trials: Trials, interrupt: Interrupt) -> Approximation:
     """The approximation of a fitted form with its held-out forecasts and their skill."""
-    model, dt = identified_of(trial.weak, trial.prepared), records[0].dt
+    model, dt = identified_of(trial.weak, trial.prepared, trial.driven), records[0].dt
 
     rows = [np.empty((0, trials.steps + 1))]
     for fold in trials.folds:
@@ -150,7 +158,9 @@ def _held_out(trial: Trial, records: Sequence[Series], trials: Trials, interrupt
     forecasts = np.concatenate(rows)
     errors = (forecasts - trials.truths(records)) / trials.spread
     skill = float(np.mean(windowed_vpt(errors, trials.period))) if errors.size else 0.0
-    return Approximation(model, forecasts, trial.weak.likelihood, trial.bic, skill, trial.name, dt)
+    sizes = np.minimum(np.where(np.isfinite(errors), np.abs(errors), 1.0), 1.0)
+    error = float(np.sqrt(np.mean(sizes**2))) if errors.size else 1.0
+    return Approximation(model, forecasts, trial.weak.likelihood, trial.bic, skill, error, trial.name, dt)
 
 
 def _without(
@@ -165,7 +175,7 @@ def _without(
         prepared = prepare(rest, model.terms.dimension, sigma, units, SHORTEST_PAST, model.loss)
     except Unsuitable:
         return model
-    data = weak_data(prepared, model.sigma, model.terms, fitted_samples(trial.prepared))
+    data = weak_data(prepared, model.sigma, model.terms, fitted_samples(trial.prepared), trial.driven)
     offsets = np.cumsum((0, *(r.n for r in records)))
     places = np.concatenate([np.arange(p.start, p.stop) + offsets[p.record] for p in trial.prepared.pieces])
     wanted = np.concatenate([np.arange(p.start, p.stop) + offsets[numbers[p.record]] for p in prepared.pieces])

@@ -25,7 +25,7 @@ from jetode.joint.search import library_size, term_price
 from jetode.joint.shooting.annealing import Schedule, anneal
 from jetode.joint.shooting.gaussnewton import minimise, path_states
 from jetode.joint.shooting.layout import Terms
-from jetode.joint.shooting.likelihood import marginal
+from jetode.joint.shooting.likelihood import learned_rows, marginal
 from jetode.joint.term_selection import expand, quadratic_model
 from jetode.joint.weak_fit import WeakFit, corrected, rescaled, search_ratio, weak_data
 from jetode.support.arrays import FloatArray
@@ -66,6 +66,11 @@ class Begun:
     terms: Terms
     states: FloatArray
 
+    @property
+    def drives(self) -> tuple[int | None, ...]:
+        """Where noise may enter: through the learned rows, or from u1' on where that is not one of them."""
+        return (None, 1) if min(learned_rows(self.terms)) > 1 else (None,)
+
 
 @dataclass(frozen=True, eq=False)
 class Trial:
@@ -78,6 +83,7 @@ class Trial:
     weak: WeakFit
     joint: FloatArray
     bic: float
+    driven: int | None = None
     stretch: WeakFit | None = None
 
     @property
@@ -148,8 +154,12 @@ def _on_stretch(prepared: Prepared, order: int, start: JointFit | None, interrup
     sigma, samples = max(prepared.sigma, CLEAN_SIGMA), stretch_samples(prepared, SETTINGS.length)
     out = []
     for begun in _begun(prepared, order, start, sigma, samples, interrupt):
-        data = weak_data(prepared, sigma, begun.terms, samples)
-        weak = search_ratio(data, begun.terms, begun.states[data.layout.first], sigma, interrupt)
+        weak, driven = None, None
+        for drive in begun.drives:
+            data = weak_data(prepared, sigma, begun.terms, samples, drive)
+            other = search_ratio(data, begun.terms, begun.states[data.layout.first], sigma, interrupt)
+            if other is not None and (weak is None or other.likelihood < weak.likelihood):
+                weak, driven = other, drive
         price = term_price(data.n_samples, library_size(order))
         for worth in (price, max(price, SETTINGS.share * data.n_samples)):
             if weak is None or interrupt():
@@ -157,7 +167,9 @@ def _on_stretch(prepared: Prepared, order: int, start: JointFit | None, interrup
             weak = selected(weak, begun.form, worth, interrupt)
             if weak.free == 0:
                 break
-            out.append(Trial(begun.name, begun.form, prepared, weak, weak.fit.terms.coefficients, weak.bic(price)))
+            out.append(
+                Trial(begun.name, begun.form, prepared, weak, weak.fit.terms.coefficients, weak.bic(price), driven)
+            )
     return out
 
 
@@ -278,7 +290,7 @@ def on_whole(trial: Trial, interrupt: Interrupt) -> Trial | None:
     weak = trial.weak
     bias = corrected(weak, interrupt).fit.terms.coefficients - weak.fit.terms.coefficients
     terms, prepared = held(weak.fit.terms), trial.prepared
-    data = weak_data(prepared, weak.sigma, terms, fitted_samples(prepared))
+    data = weak_data(prepared, weak.sigma, terms, fitted_samples(prepared), trial.driven)
     states = states_for(prepared, equation_of(terms), data)
     known = data.layout.first < weak.data.y.size
     states[known] = path_states(weak.fit, weak.data)[data.layout.first[known]]

@@ -24,7 +24,7 @@ from jetode.joint.problem import CLEAN_SIGMA, CLEAN_STEP, FEWEST_SAMPLES, STEP, 
 from jetode.joint.shooting.annealing import Schedule, anneal
 from jetode.joint.shooting.gaussnewton import Data, Fit, Linearisation, path_states
 from jetode.joint.shooting.layout import RK8, Layout, Terms
-from jetode.joint.weak_fit import weak_path
+from jetode.joint.weak_fit import weak_data, weak_path
 from jetode.records.series import Series
 from jetode.signal.scales import Unsuitable
 from jetode.support.arrays import FloatArray
@@ -56,8 +56,8 @@ def path_schedule(sigma: float) -> Schedule:
 @dataclass(frozen=True)
 class Identified:
     """An equation as the fit sees it: dimensionless terms (hidden coordinates at unit spread), units, noise, and the
-    covariance of the free coefficients.  ``jump``: std per √tc of the process noise that drives its learned rows where
-    the equation is not exact (docs/mathematics.md (4.13)), 0 where it is."""
+    covariance of the free coefficients.  ``jump``: std per √tc of the process noise that drives its learned rows (or
+    all from ``driven`` on) where the equation is not exact (docs/mathematics.md (4.13)), 0 where it is."""
 
     terms: Terms
     amplitude: float
@@ -66,6 +66,7 @@ class Identified:
     covariance: FloatArray
     robust: bool = False
     jump: float = 0.0
+    driven: int | None = None
 
     @property
     def loss(self) -> Loss:
@@ -128,6 +129,7 @@ class Identified:
             "sigma": self.sigma,
             "robust": self.robust,
             "jump": self.jump,
+            "driven": self.driven,
             "terms": [
                 {"row": int(r), "powers": list(e), "coefficient": float(c), "free": bool(f)} for r, e, c, f in rows
             ],
@@ -153,7 +155,8 @@ class Identified:
         )
         covariance = np.array(data["covariance"], dtype=float).reshape(int(free.sum()), int(free.sum()))
         amplitude, time, sigma = (float(data[name]) for name in ("amplitude", "time", "sigma"))
-        return cls(terms, amplitude, time, sigma, covariance, bool(data["robust"]), float(data.get("jump", 0.0)))
+        noise = float(data.get("jump", 0.0)), data.get("driven")
+        return cls(terms, amplitude, time, sigma, covariance, bool(data["robust"]), *noise)
 
     def physical_jacobian(self, state: FloatArray) -> FloatArray:
         """∂(physical state)/∂(dimensionless state) at one dimensionless state."""
@@ -204,9 +207,8 @@ def estimate_path(
     """Fit the node states of a prepared record (scaled by the model's units), coefficients fixed; with jumps of their
     own size where the equation has model error.  A path that costs more than ``ceiling`` per sample is given up."""
     if model.jump > 0.0:
-        return weak_path(
-            prepared, model.terms, lambda data: states_for(prepared, model.scaled, data), model.sigma, model.jump
-        )
+        weak = weak_data(prepared, model.sigma, model.terms, driven=model.driven)
+        return weak, weak_path(weak, model.terms, states_for(prepared, model.scaled, weak), model.jump)
     frozen = replace(model.terms, free=np.zeros_like(model.terms.free))
     coarse = prepared.data(max(model.sigma, 0.02))
     start = states_for(prepared, model.scaled, coarse)

@@ -16,7 +16,7 @@ from jetode.joint.problem import CLEAN_SIGMA, Prepared
 from jetode.joint.shooting.annealing import rescale_hidden
 from jetode.joint.shooting.gaussnewton import Data, Fit, Linearisation, minimise
 from jetode.joint.shooting.layout import Terms
-from jetode.joint.shooting.likelihood import Marginal, firsts, jump_scales, log_determinants, marginal
+from jetode.joint.shooting.likelihood import Marginal, jump_scales, log_determinants, marginal
 from jetode.support.arrays import FloatArray
 
 Interrupt = Callable[[], bool]
@@ -65,12 +65,14 @@ class WeakFit:
         return self.likelihood + price * self.free
 
 
-def weak_data(prepared: Prepared, sigma: float, terms: Terms, samples: int | None = None) -> Data:
-    """The shooting problem at noise level ``sigma`` with jumps that enter through the learned rows; integrated no finer
-    than misfits above the noise can show."""
+def weak_data(
+    prepared: Prepared, sigma: float, terms: Terms, samples: int | None = None, driven: int | None = None
+) -> Data:
+    """The shooting problem at noise level ``sigma`` with jumps that enter through the learned rows, or all from
+    ``driven`` on; integrated no finer than misfits above the noise can show."""
     data = prepared.data(max(sigma, CLEAN_SIGMA), samples)
     weight = prepared.present[: data.y.size] / sigma**2
-    return replace(data, weight=weight, scale=jump_scales(terms, node_length(data)))
+    return replace(data, weight=weight, scale=jump_scales(terms, node_length(data), driven))
 
 
 def node_length(data: Data) -> float:
@@ -83,18 +85,15 @@ def jump_of(weak: WeakFit) -> float:
     return weak.q / float(np.sqrt(node_length(weak.data)))
 
 
-def weak_path(
-    prepared: Prepared, terms: Terms, states: Callable[[Data], FloatArray], sigma: float, jump: float
-) -> tuple[Data, Fit]:
+def weak_path(data: Data, terms: Terms, states: FloatArray, jump: float) -> Fit:
     """The path of a known equation with model error: coefficients fixed, q from loose to its own size."""
-    data = weak_data(prepared, sigma, terms)
     last = jump * float(np.sqrt(node_length(data)))
     count = max(2, 1 + round(np.log(WEAK.loosest / last) / np.log(WEAK.path_factor)))
     frozen = replace(terms, free=np.zeros_like(terms.free))
-    fit = Fit(frozen, states(data), np.inf, np.inf, np.inf, 0, False)
+    fit = Fit(frozen, states, np.inf, np.inf, np.inf, 0, False)
     for q in np.geomspace(max(WEAK.loosest, last), last, count):
         fit = minimise(data, fit.terms, fit.states, float(q), WEAK.iterations)
-    return data, fit
+    return fit
 
 
 def rescaled(data: Data, fit: Fit, sigma: float, found: Marginal) -> WeakFit:
@@ -213,8 +212,3 @@ def _stepped(weak: WeakFit, gradient: FloatArray, schur: FloatArray, interrupt: 
         if found.value < weak.likelihood - 1e-3:
             return rescaled(data, moved, weak.sigma, found)
     return None
-
-
-def effective_samples(weak: WeakFit) -> int:
-    """Samples less what the first states take."""
-    return weak.data.n_samples - weak.fit.terms.dimension * firsts(weak.data)

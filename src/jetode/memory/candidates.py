@@ -15,7 +15,7 @@ from jetode.memory.ground import Ground
 from jetode.memory.legendre import MemoryFilter
 from jetode.memory.regression import Gram, Stretch
 from jetode.memory.settings import MemorySettings
-from jetode.support.arrays import FloatArray
+from jetode.support.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,14 +84,13 @@ def build(ground: Ground, q: int, theta: float, settings: MemorySettings) -> Mem
 
 
 def solved(
-    memory: Memory, gram: Gram, degree: int, ridge: float, truth: FloatArray, settings: MemorySettings
+    memory: Memory, gram: Gram, chosen: IntArray, ridge: float, truth: FloatArray, settings: MemorySettings
 ) -> Candidate | None:
-    """The regression up to a degree with a ridge, and without each fold; None where it cannot be solved."""
-    terms = gram.terms(degree)
-    exponents = gram.exponents[:terms]
+    """The regression on the chosen monomials with a ridge, and without each fold; None where it cannot be solved."""
+    exponents = tuple(gram.exponents[i] for i in chosen)
 
     def closure(fold: int | None) -> MemoryClosure:
-        return replace(memory.template, exponents=exponents, coefficients=gram.solve(terms, ridge, fold))
+        return replace(memory.template, exponents=exponents, coefficients=gram.solve(chosen, ridge, fold))
 
     whole = closure(None)
     if not np.isfinite(whole.coefficients).all():

@@ -18,6 +18,7 @@ from jetode.memory.clock import Clock, bridged
 from jetode.memory.legendre import MemoryFilter, memory_matrices
 from jetode.memory.rollout import Program, monomial_table, rollouts
 from jetode.support.arrays import FloatArray, IntArray
+from jetode.support.errors import InputError
 
 STABLE = 1.2  # |eigenvalue| × step of the memory: Runge–Kutta's error is then below 1 % of a fading mode
 STEPS = 40.0  # of an integration per oscillation at least
@@ -141,6 +142,8 @@ class MemoryClosure:
         numbers = {name: np.nan if data[name] is None else float(data[name]) for name in NUMBERS}
         polynomial = from_json(data["P"])
         exponents = tuple(sorted(polynomial, key=graded_order))
+        if any(len(e) != int(data["q"]) + 1 for e in exponents):
+            raise InputError(f"A memory closure's monomials must have {data['q']} + 1 powers.")
         coefficients = np.array([polynomial[e] for e in exponents])
         return cls(q=int(data["q"]), exponents=exponents, coefficients=coefficients, **numbers)
 

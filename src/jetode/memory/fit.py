@@ -92,8 +92,8 @@ def best(found: Sequence[Candidate], where: BoolArray, settings: MemorySettings)
     """The candidates with the best mean scores over some starts, one per memory and degree."""
     ranked = sorted(found, key=lambda c: -float(c.scores[where].mean()))
     least = settings.near * float(ranked[0].scores[where].mean())
-    out: dict[tuple[int, int], Candidate] = {}
+    out: dict[tuple[int, int, int], Candidate] = {}
     for candidate in ranked:
         if candidate.scores[where].mean() >= least and len(out) < settings.members:
-            out.setdefault((id(candidate.memory), candidate.closure.degree), candidate)
+            out.setdefault((id(candidate.memory), candidate.closure.degree, candidate.closure.n_terms), candidate)
     return list(out.values())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 
@@ -12,6 +13,9 @@ from jetode.memory.settings import MemorySettings
 from jetode.records.series import Series
 from jetode.signal.trials import Trials
 from jetode.support.arrays import BoolArray, FloatArray
+
+BLOCKS = 20  # whose means tell how far the mean wanders by itself
+NOT_ZERO = 2.0  # standard errors from which on a mean is one
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,10 +40,11 @@ class Ground:
 
     @classmethod
     def of(cls, records: Sequence[Series], trials: Trials, settings: MemorySettings) -> Ground:
-        """At about ``settings.density`` steps per oscillation."""
+        """At steps of a length that suits the oscillations and their number."""
         every = np.concatenate([record.values for record in records])
-        mean, spread = float(np.nanmean(every)), float(np.nanstd(every))
-        clock = Clock.of(trials.period, settings.density)
+        mean, spread = middle(records), float(np.nanstd(every))
+        density = settings.points * trials.period / np.isfinite(every).sum()
+        clock = Clock.of(trials.period, float(np.clip(density, settings.density, settings.densest)))
         parts = []
         for record in records:
             values, far = bridged((record.values - mean) / spread, settings.gap * trials.period)
@@ -76,3 +81,12 @@ class Ground:
             if fold.record == record:
                 row[:] = (times >= fold.start) & (times < fold.stop + theta * self.trials.period)
         return out
+
+
+def middle(records: Sequence[Series]) -> float:
+    """The mean, or 0 where it cannot be told from 0 by the scatter of its parts: odd forms need the middle of a
+    symmetry better than a mean of long excursions has it."""
+    parts = [part for record in records for part in np.array_split(record.values, ceil(BLOCKS / len(records)))]
+    means = np.array([np.nanmean(part) for part in parts if np.isfinite(part).any()])
+    mean = float(np.nanmean(np.concatenate([record.values for record in records])))
+    return 0.0 if abs(mean) < NOT_ZERO * float(np.std(means)) / means.size**0.5 else mean

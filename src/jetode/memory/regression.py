@@ -5,15 +5,15 @@ Rows are integrals over a step: (x_{k+1} − x_k)/h is the mean of P over the st
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from math import ceil, comb
+from math import ceil
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from jetode.equations.polynomials import Exponents, Library, evaluate_table
-from jetode.support.arrays import BoolArray, FloatArray
+from jetode.support.arrays import BoolArray, FloatArray, IntArray
 
 QUADRATURE = np.array([11.0, -93.0, 802.0, 802.0, -93.0, 11.0]) / 1440.0  # ∫ over the middle step of six points
 BEFORE = 2  # points of the quadrature before the step
@@ -24,7 +24,7 @@ CHUNK = 2048  # rows of monomials at a time: a few megabytes
 class Gram:
     """Sums over all rows [0] and over those of each fold [1 …], monomials scaled to unit mean square (``scale``).
 
-    ``exponents`` are in graded order: a degree is a prefix of them.
+    Any set of ``exponents`` is a part of it.
     """
 
     exponents: tuple[Exponents, ...]
@@ -33,24 +33,25 @@ class Gram:
     vectors: FloatArray
     counts: FloatArray
 
-    def terms(self, degree: int) -> int:
-        """Monomials up to a degree."""
-        return comb(len(self.exponents[0]) + degree, degree)
+    def chosen(self, wanted: Collection[Exponents]) -> IntArray:
+        """The places of some monomials."""
+        return np.array([i for i, e in enumerate(self.exponents) if e in wanted], dtype=np.int64)
 
-    def solve(self, terms: int, ridge: float, fold: int | None = None) -> FloatArray:
-        """Coefficients of the first ``terms`` monomials by (7.5), without the rows of a fold; NaN where none exist."""
-        matrix, vector, count = self.matrices[0, :terms, :terms], self.vectors[0, :terms], self.counts[0]
+    def solve(self, chosen: IntArray, ridge: float, fold: int | None = None) -> FloatArray:
+        """Coefficients of the chosen monomials by (7.5), without the rows of a fold; NaN where none exist."""
+        square = np.ix_(chosen, chosen)
+        matrix, vector, count = self.matrices[0][square], self.vectors[0, chosen], self.counts[0]
         if fold is not None:
-            matrix = matrix - self.matrices[1 + fold, :terms, :terms]
-            vector = vector - self.vectors[1 + fold, :terms]
+            matrix = matrix - self.matrices[1 + fold][square]
+            vector = vector - self.vectors[1 + fold, chosen]
             count = count - self.counts[1 + fold]
         left = matrix / count
-        left[np.diag_indices(terms)] += ridge
+        left[np.diag_indices(chosen.size)] += ridge
         try:
             factor = cho_factor(left, overwrite_a=True, check_finite=False)
         except np.linalg.LinAlgError:
-            return np.full(terms, np.nan)
-        return cho_solve(factor, vector / count, check_finite=False) / self.scale[:terms]
+            return np.full(chosen.size, np.nan)
+        return cho_solve(factor, vector / count, check_finite=False) / self.scale[chosen]
 
 
 class Sums:

@@ -57,7 +57,7 @@ def _adjoint_rates(adjoint: FloatArray, slope: FloatArray, linear: FloatArray, o
 def _gather(
     n: int, h: float, linear: FloatArray, slopes: FloatArray, tables: FloatArray, room: FloatArray, rows: FloatArray
 ) -> None:
-    """∂x/∂p (terms, runs) at point ``n``: the adjoint back to the start, in steps of 2 h, slopes at their middles."""
+    """∂x/∂p (terms, runs) at point ``n``: the adjoint back to the start, in steps of 2 h with slopes in the middle."""
     adjoint, trial, first, stage, total = room[0], room[1], room[2], room[3], room[4]
     d, runs = adjoint.shape
     m = rows.shape[0]
@@ -116,7 +116,7 @@ def _sensitivities(
     out: FloatArray,
     rows: FloatArray,
 ) -> None:
-    """Fill ``out`` (watched, runs) with x and ``rows`` (watched, terms, runs) after so many ``divisions`` steps."""
+    """Fill ``out`` (watched, runs) with x and ``rows`` (watched, terms, runs) after so many × ``divisions`` steps."""
     d, runs = state.shape
     trial = room[1]
     seen = 0

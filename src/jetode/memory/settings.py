@@ -9,9 +9,11 @@ from dataclasses import dataclass
 class MemorySettings:
     """Times are in oscillations."""
 
-    density: float = 24.0  # steps per oscillation: more show no more of a shape, fewer lose harmonics
+    density: float = 24.0  # steps per oscillation at least: fewer lose harmonics
+    densest: float = 72.0  # and at most: more show no more of a shape
+    points: float = 2500.0  # steps in all that a short record is divided into, between the two
     memories: tuple[tuple[int, float], ...] = (
-        (2, 0.4),
+        (2, 0.3),
         (3, 0.3),
         (3, 0.6),
         (4, 0.3),
@@ -22,6 +24,7 @@ class MemorySettings:
         (6, 1.6),
         (8, 1.0),
         (8, 1.6),
+        (8, 2.4),
     )  # (q, θ)
     degree: int = 5  # of P at most
     most_terms: int = 350  # of P: beyond, the regression takes longer than everything else

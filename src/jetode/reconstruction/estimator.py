@@ -1,7 +1,7 @@
 """A forecaster with scikit-learn's manners: parameters in the constructor, ``fit``, ``predict``, ``score``.
 
-It needs no scikit-learn; where that is installed, ``clone`` and model selection work with it.  X is the record as one
-column (n, 1) or (n,); y is ignored.
+It needs no scikit-learn; where that is installed, ``clone`` and model selection work with it.  X is the record: a
+Series, an array (n,) or (n, 1), pandas, xarray or the path of a file; y is ignored.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from inspect import signature
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from jetode.integration.valid_prediction_time import valid_prediction_time
 from jetode.reconstruction.model import Model
 from jetode.reconstruction.reconstruct import reconstruct
 from jetode.records.conversion import as_series
-from jetode.support.arrays import FloatArray
+from jetode.records.series import Series
+from jetode.support.arrays import FloatArray, IntArray
 from jetode.support.errors import InputError
 
 
@@ -91,9 +91,8 @@ class JetForecaster:
         given = {name: value for name, value in given.items() if value is not None}
         given |= {"order": self.order, "seed": self.seed, **(self.options or {})}
         self.model_ = reconstruct(record, self.method, **given)
-        info = self.model_.record
         self.dt_ = record.dt
-        self.lag_ = round((record.t0 + record.duration - info.end) / self.dt_)  # samples that a decimation uses up
+        self.lag_ = self._lag(record)
         self.n_features_in_ = 1
         return self
 
@@ -102,25 +101,55 @@ class JetForecaster:
             raise _not_fitted()
         return self.model_
 
-    def predict(self, X: ArrayLike) -> FloatArray:
-        """The continuation: one value per row of X, beginning one step after the fitted record.
+    def predict(self, X: Any = None, fh: Any = None) -> FloatArray:
+        """The continuation: ``fh`` steps after the fitted record (an int: steps 1 … fh; or a list of steps ≥ 1).
 
-        Only the number of rows of X counts (as fh does elsewhere).  NaN where the forecast stopped early.
+        Without ``fh``, one value per row of X: only the number of its rows counts.  NaN where the forecast stopped.
         """
-        model = self._fitted()
-        steps = int(np.asarray(X).shape[0])
-        run = model.forecast((self.lag_ + steps) * self.dt_, samples=0, step=self.dt_)
-        ahead = run.values[self.lag_ + 1 :]
-        return np.append(ahead, np.full(steps - ahead.size, np.nan))
+        steps = _steps(X, fh)
+        return self.ahead(int(steps.max()), samples=0)["value"][steps]
 
-    def score(self, X: ArrayLike, y: Any = None) -> float:
+    def ahead(self, steps: int, samples: int = 200) -> dict[str, FloatArray]:
+        """Values (and bands, with ``samples`` members) at the end of the record and 1 … ``steps`` steps after it, NaN
+        from where the forecast stopped on."""
+        run = self._fitted().forecast((self.lag_ + steps) * self.dt_, samples=samples, step=self.dt_)
+        out = {name: column[self.lag_ :] for name, column in run.columns().items() if name != "t"}
+        return {name: np.append(column, np.full(steps + 1 - column.size, np.nan)) for name, column in out.items()}
+
+    def update(self, X: Any, refit: bool = True) -> JetForecaster:
+        """Go on with X, the whole record as it is now: refitted from the old coefficients where the equation can be,
+        else (or without ``refit``) the same model at the end of X."""
+        record, model = as_series(X, self.dt, default_dt=1.0), self._fitted()
+        try:
+            self.model_ = model.update(record) if refit else model.with_record(record)
+        except InputError:
+            self.model_ = model.with_record(record)
+        self.lag_ = self._lag(record)
+        return self
+
+    def _lag(self, record: Series) -> int:
+        """Samples that a decimation uses up."""
+        return round((record.t0 + record.duration - self.model_.record.end) / record.dt)
+
+    def score(self, X: Any, y: Any = None) -> float:
         """Valid prediction time against the continuation X, in units of dt's time (larger is better)."""
         truth = _channel(X)
-        return float(valid_prediction_time(self.predict(truth), truth, self.dt_))
+        return float(valid_prediction_time(self.predict(fh=truth.size), truth, self.dt_))
 
 
-def _channel(X: ArrayLike) -> FloatArray:
-    values = np.asarray(X, dtype=np.float64)
+def _steps(X: Any, fh: Any) -> IntArray:
+    """Steps ahead, each ≥ 1."""
+    if fh is None and X is None:
+        raise InputError("Say how many steps to predict: 'fh' is an int or a list of steps.")
+    wanted = np.atleast_1d(np.asarray(fh if fh is not None else len(X)))
+    if wanted.dtype.kind not in "iu" or wanted.ndim != 1 or not wanted.size or wanted.min() < 1:
+        raise InputError(f"The 'fh' parameter must be an int ≥ 1 or a list of them. Got {fh!r} instead.")
+    several = isinstance(fh, list | tuple | np.ndarray | range)
+    return wanted.astype(np.int64) if several else np.arange(1, int(wanted[0]) + 1, dtype=np.int64)
+
+
+def _channel(X: Any) -> FloatArray:
+    values = np.asarray(X.values if isinstance(X, Series) else X, dtype=np.float64)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:

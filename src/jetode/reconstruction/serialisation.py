@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 FORMAT = "jetode-model"
 VERSION = 3
 READABLE = (2, 3)
-MOST_BYTES = 32 << 20  # of a file: a hundred times the largest model that was ever written
+MOST_BYTES = 256 << 20  # of a file: a black box that keeps ten million samples
 SUMMARISED = ("kind", "closure", "regular", "poles")  # of the dynamics, in a summary
 
 # a kind of dynamics by its name: what reads its part of a file

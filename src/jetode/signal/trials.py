@@ -101,20 +101,18 @@ def plan(records: Sequence[Series], settings: TrialSettings = DEFAULT) -> Trials
     steps = int(min(settings.cap * period, settings.room * held))
     if steps < max(settings.shortest * period, 2) or not spread > 0:
         return None
+    starts = each * settings.starts
     folds: list[Fold] = []
     for i, record in enumerate(records):
         last = record.n - 1 - steps
         first = min(round(settings.past * period), last) if whole else round(settings.first * record.n)
-        for ends in np.array_split(np.linspace(first, last, each * settings.starts).astype(int), each):
-            folds.append(Fold(i, 0 if whole else int(ends[0]) + 1, record.n, _sound(record.values, ends, steps)))
+        for ends in np.array_split(np.linspace(first, last, starts).astype(np.int64), each):
+            begin = 0 if whole else int(ends[0]) + 1
+            folds.append(Fold(i, begin, record.n, _followed(record.values, ends, steps)))
     return Trials(tuple(folds), steps, period, spread) if any(f.ends for f in folds) else None
 
 
-def _sound(values: FloatArray, ends: IntArray, steps: int) -> tuple[int, ...]:
-    """The ends from which a whole forecast was measured."""
-    return tuple(int(e) for e in np.unique(ends) if e > 0 and _followed(values, int(e), steps))
-
-
-def _followed(values: FloatArray, end: int, steps: int) -> bool:
-    """Whether a start and all that follows it were measured."""
-    return bool(np.isfinite(values[end : end + steps + 1]).all())
+def _followed(values: FloatArray, ends: IntArray, steps: int) -> tuple[int, ...]:
+    """Starts that were measured with all that follows them."""
+    there = np.isfinite(values)
+    return tuple(e for e in np.unique(ends).tolist() if e > 0 and there[e : e + steps + 1].all())

@@ -2,8 +2,9 @@
 
 The keywords of JSON Schema that jetode's own schemas use (a test compares with the library jsonschema), and two more
 for arrays that belong together: ``"dimension": "n"`` gives a number a name, ``"shape": ["n", "f"]`` says how long an
-array and the arrays in it are; a name stands for one number throughout the data.  Numbers have to be finite and below
-``LARGEST``, texts must be Unicode, whether the schema mentions them or not.
+array and the arrays in it are; a name stands for one number throughout the data, or inside an object whose schema says
+``"scope": true``.  Numbers have to be finite and below ``LARGEST``, texts must be Unicode, whether the schema mentions
+them or not.
 """
 
 from __future__ import annotations
@@ -68,6 +69,13 @@ class _Checker:
         self.dimensions: dict[str, int] = {}
 
     def check(self, value: Any, schema: Mapping[str, Any], place: str) -> None:
+        if schema.get("scope"):
+            outside, self.dimensions = self.dimensions, {}
+            try:
+                self.check(value, {keyword: rule for keyword, rule in schema.items() if keyword != "scope"}, place)
+            finally:
+                self.dimensions = outside
+            return
         if "$ref" in schema:
             self.check(value, self._referred(schema["$ref"]), place)
         for keyword, rule in schema.items():

@@ -35,13 +35,14 @@ def learned_rows(terms: Terms) -> list[int]:
     return sorted(said | {terms.dimension - 1})
 
 
-def jump_scales(terms: Terms, node: float) -> FloatArray:
-    """S: each coordinate's jump over ``node`` (tc) relative to those of learned rows.
+def jump_scales(terms: Terms, node: float, driven: int | None = None) -> FloatArray:
+    """S: each coordinate's jump over ``node`` (tc) relative to the rows that noise drives: the learned ones, or
+    all from row ``driven`` on (a force on the first of two coupled masses shows in u1 already).
 
-    What drives a learned row as white noise reaches the coordinate k rows above it as the k-fold integral of a Wiener
+    What drives a row as white noise reaches the coordinate k rows above it as the k-fold integral of a Wiener
     process, with standard deviation node^k / (k! √(2k + 1)): u0' = u1 itself is never in doubt.
     """
-    learned = learned_rows(terms)
+    learned = learned_rows(terms) if driven is None else list(range(driven, terms.dimension))
     out = np.ones(terms.dimension)
     for i in range(terms.dimension):
         k = min((row - i for row in learned if row >= i), default=0)

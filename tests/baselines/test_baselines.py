@@ -1,0 +1,124 @@
+"""Simple methods and black boxes: exact cases, units, and that nothing after a start is looked at."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from jetode.baselines.analogue import analogue
+from jetode.baselines.blocks import Blocks, block_means
+from jetode.baselines.contest import BLACK_BOXES, SIMPLE, fit_baseline
+from jetode.baselines.kernel import DEFAULT as KERNEL
+from jetode.baselines.kernel import KernelMap, _Regression, fit_kernel, kernel
+from jetode.baselines.linear import autoregression, persistence, repetition
+from jetode.baselines.nested import choose
+from jetode.records.series import Series
+from jetode.signal.trials import plan
+from jetode.support.errors import InputError
+
+PERIOD = 40
+T = np.arange(800)
+WAVE = np.sin(2 * np.pi * T / PERIOD) + 0.3 * np.sin(4 * np.pi * T / PERIOD + 1.0)
+RECORD = Series(WAVE, 0.05)
+ENDS = np.array([400, 441, 503])
+
+
+def truth(values, steps):
+    return np.stack([values[e : e + steps + 1] for e in ENDS])
+
+
+def test_persistence_keeps_the_last_value_that_was_measured():
+    values = WAVE.copy()
+    values[439:442] = np.nan
+    runs = persistence([RECORD], PERIOD)(values, ENDS, 5)
+    assert np.array_equal(runs, np.repeat(WAVE[[400, 438, 503]][:, None], 6, axis=1))
+
+
+@pytest.mark.parametrize("make", [repetition, autoregression, analogue])
+def test_a_periodic_signal_is_followed(make):
+    rollout = make([RECORD], float(PERIOD))
+    assert np.abs(rollout(WAVE, ENDS, 200) - truth(WAVE, 200)).max() < 0.02
+
+
+@pytest.mark.parametrize("name", [*SIMPLE, *BLACK_BOXES])
+def test_nothing_after_a_start_is_looked_at_and_units_do_not_matter(name):
+    noisy = WAVE + 0.05 * np.random.default_rng(0).standard_normal(WAVE.size)
+    fitted = fit_baseline(name, [Series(noisy, 0.05)])
+    runs = fitted.forecasts(noisy, ENDS, 60)
+    assert runs.shape == (3, 61)
+    for row, end in zip(runs, ENDS, strict=True):
+        cut = noisy[: end + 1]
+        np.testing.assert_allclose(fitted.forecasts(cut, np.array([end]), 60)[0], row, rtol=1e-9, atol=1e-12)
+    other = fit_baseline(name, [Series(1e6 * noisy + 3e6, 5e-6)])
+    np.testing.assert_allclose(other.forecasts(1e6 * noisy + 3e6, ENDS, 60), 1e6 * runs + 3e6, rtol=1e-5, atol=1e3)
+
+
+def test_autoregression_is_the_least_squares_map_of_its_windows():
+    rng = np.random.default_rng(1)
+    values = np.zeros(4000)
+    for i in range(2, values.size):
+        values[i] = 1.6 * values[i - 1] - 0.8 * values[i - 2] + rng.standard_normal()
+    rollout = autoregression([Series(values, 1.0)], 8.0, 0.5)
+    assert rollout is not None
+    ahead = rollout(values, np.array([3000]), 1)[0, 1]
+    assert ahead == pytest.approx(1.6 * values[3000] - 0.8 * values[2999], abs=0.25)
+
+
+def test_blocks_end_with_the_last_sample_and_leave_gaps():
+    values = np.arange(10.0)
+    assert np.array_equal(block_means(values, 3), [2.0, 5.0, 8.0])
+    values[4] = np.nan
+    assert np.isnan(block_means(values, 3)[1])
+    blocks = Blocks.of([RECORD], 90.0)
+    assert blocks.factor == 3 and blocks.period == 30.0
+    past = blocks.past(WAVE, 700, 4)
+    expected = (WAVE[689:701].reshape(4, 3).mean(axis=1) - blocks.middle) / blocks.spread
+    np.testing.assert_allclose(past, expected)
+
+
+def test_a_line_is_sampled_exactly_from_its_blocks():
+    record = Series(np.arange(300.0), 1.0)
+    blocks = Blocks.of([record], 90.0)
+    past = blocks.past(record.values, 200, 5)
+    step = past[1] - past[0]
+    future = past[-1] + step * np.arange(1, 8)
+    np.testing.assert_allclose(blocks.sampled(past, future, 15), np.arange(200.0, 216.0), rtol=1e-12)
+
+
+def test_kernel_weights_without_a_fold_are_those_of_the_other_windows():
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal((120, 3)), rng.standard_normal(120)
+    fold = np.arange(120) < 30
+    all_windows = _Regression.of(x, y, [fold], 1.0, KERNEL)
+    weights = all_windows.weights(1e-3, 0)
+    features = np.linalg.solve(all_windows.factor, kernel(all_windows.centres, x[~fold], all_windows.gamma)).T
+    gram = features.T @ features
+    gram += (1e-3 * np.trace(gram) / gram.shape[0] + 1e-12 * 90) * np.eye(gram.shape[0])
+    direct = np.linalg.solve(all_windows.factor.T, np.linalg.solve(gram, features.T @ y[~fold]))
+    at = kernel(x, all_windows.centres, all_windows.gamma)
+    np.testing.assert_allclose(at @ weights, at @ direct, atol=1e-8)
+
+
+def test_a_kernel_map_is_the_same_after_json():
+    trials = plan([RECORD])
+    fitted = fit_kernel([RECORD], trials)
+    again = KernelMap.from_json(fitted.map.to_json())
+    assert np.array_equal(again.forecasts(WAVE, ENDS, 50), fitted.map.forecasts(WAVE, ENDS, 50))
+    assert np.abs(fitted.map.forecasts(WAVE, ENDS, 100) - truth(WAVE, 100)).max() < 0.1
+
+
+def test_the_choice_of_a_fold_does_not_see_it():
+    trials = plan([RECORD])
+    right = trials.truths([RECORD])
+    fold = np.repeat(np.arange(len(trials.folds)), [len(f.ends) for f in trials.folds])
+    good, lucky = right + 0.5 * np.std(WAVE), right + 3.0
+    lucky[fold == 0] = right[fold == 0]  # perfect on the first fold alone
+    chosen = choose({"good": good, "lucky": lucky}, [RECORD], trials)
+    assert np.array_equal(chosen.held_out[fold == 0], good[fold == 0])
+
+
+def test_an_unknown_method_and_too_short_a_record_are_refused():
+    with pytest.raises(InputError, match="must be one of"):
+        fit_baseline("oracle", [RECORD])
+    with pytest.raises(InputError, match="too short"):
+        fit_baseline("kernel ridge", [RECORD.slice(0, 20)])
