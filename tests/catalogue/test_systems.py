@@ -95,6 +95,7 @@ def test_bad_arguments() -> None:
         {"transient": -1.0},
         {"transient": 1e300},
         {"duration": 1e300},
+        {"dt": 1e300},
         {"initial": (1, 0)},
     ):
         with pytest.raises(InputError, match=next(iter(arguments))):

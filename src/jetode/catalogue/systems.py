@@ -106,7 +106,7 @@ class System:
                 raise InputError(f"The '{name}' parameter must be a number > 0. Got {value} instead.")
         if not (np.isfinite(transient) and transient >= 0):
             raise InputError(f"The 'transient' parameter must be a number ≥ 0. Got {transient} instead.")
-        for name, most in (("transient", transient), ("duration", duration)):
+        for name, most in (("transient", transient), ("duration", duration), ("dt", dt)):
             if most > LONGEST:
                 raise InputError(f"The '{name}' parameter must be at most {LONGEST:g}. Got {most} instead.")
         if duration / dt > MOST_SAMPLES:

@@ -28,6 +28,7 @@ from jetode.reconstruction.record_info import RecordInfo
 from jetode.reconstruction.settings import FEWEST_SAMPLES
 from jetode.reconstruction.verdict import judge_refusal
 from jetode.records.series import Series, require_samples
+from jetode.signal.artefacts import without_dropouts
 from jetode.signal.decimate import reduce_all
 from jetode.signal.screen import screen
 from jetode.signal.suitability import SUITABILITY
@@ -66,7 +67,9 @@ def joint(
     wanted = int(order) if order is not None else 3 if constrained else None
     constraints = Constraints.of(wanted or 3, required, forbidden, fixed, symmetric)
     budget = budget or Budget(max_seconds)
-    records, notes = reduce_all(given)
+    given, dropped = without_dropouts(given)
+    records, reduced = reduce_all(given)
+    notes = (*dropped, *reduced)
     info = RecordInfo.of(records, round(records[-1].dt / given[-1].dt), notes)
     settings = {
         "order": wanted,

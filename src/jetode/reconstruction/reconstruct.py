@@ -6,7 +6,8 @@ stages.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from inspect import signature
 from types import MappingProxyType
 from typing import Any
@@ -15,6 +16,8 @@ from jetode.reconstruction.joint_method import joint
 from jetode.reconstruction.model import Model
 from jetode.reconstruction.paper_method import paper
 from jetode.records.conversion import as_records
+from jetode.records.series import Series
+from jetode.signal.artefacts import find_artefacts, note
 from jetode.support.errors import InputError
 from jetode.support.notebook import watched
 
@@ -38,9 +41,19 @@ def reconstruct(record: Any, method: str | None = None, dt: float | None = None,
             raise InputError(f"The method {method!r} takes no option {name!r}. It takes {', '.join(known)}.")
     records = as_records(record, dt)
     if "progress" not in known or options.get("progress") is not None:
-        return METHODS[method](records, **options)
+        return _with_artefacts(METHODS[method](records, **options), records)
     with watched("Reconstructing") as say:
-        return METHODS[method](records, **options | {"progress": say})
+        return _with_artefacts(METHODS[method](records, **options | {"progress": say}), records)
+
+
+def _with_artefacts(model: Model, records: Series | Sequence[Series]) -> Model:
+    """A verdict that is not exact names what the recording left in the record (clipping, hum, a drifting gain)."""
+    if model.verdict.trusted:
+        return model
+    given = (records,) if isinstance(records, Series) else records
+    found = " ".join(dict.fromkeys(text for record in given if (text := note(find_artefacts(record)))))
+    advice = f"{found} {model.verdict.advice}".strip()
+    return replace(model, verdict=replace(model.verdict, advice=advice)) if found else model
 
 
 def method_of(options: Mapping[str, Any]) -> str:

@@ -14,6 +14,8 @@ import numpy as np
 
 from jetode.records.conversion import as_series
 from jetode.records.series import require_samples
+from jetode.signal.artefacts import NONE as NO_ARTEFACTS
+from jetode.signal.artefacts import Artefacts, find_artefacts
 from jetode.signal.delay import embedding_delay, false_nearest_neighbours
 from jetode.signal.jets_against_delays import Sufficiency, sufficiency
 from jetode.signal.noise import is_clean, noise_floor, noise_scale
@@ -74,6 +76,7 @@ class Diagnosis:
     surrogate_p: float
     sufficiency: Sufficiency | None  # None: too short to tell, or not asked for
     screened: Screen | None  # whether the recent past tells the future; None: too short to tell
+    artefacts: Artefacts = NO_ARTEFACTS  # what the way of recording left in it
 
     @property
     def deterministic(self) -> bool:
@@ -83,7 +86,7 @@ class Diagnosis:
     @property
     def advice(self) -> tuple[str, ...]:
         """What stands against a trustworthy reconstruction, in sentences; empty when nothing does."""
-        found = []
+        found = list(self.artefacts.sentences())
         limits = SUITABILITY
         if self.samples_per_tc < limits.coarse:
             found.append(
@@ -225,6 +228,7 @@ def diagnose(record: Any, seed: int = 0, dt: float | None = None, effort: Effort
         surrogate_p=test.p_value,
         sufficiency=sufficiency(values) if effort.jets else None,
         screened=screen([record]),
+        artefacts=find_artefacts(record),
     )
 
 
