@@ -94,11 +94,16 @@ class Contest:
 
     @property
     def forecaster(self) -> Scored:
-        """The plainest of those that are as good as the best; the baseline where nothing beats it."""
+        """The plainest of those that are as good as the best; a black box only where nothing explicit comes near it, and
+        the baseline where nothing beats it."""
         sound = [s for s in self.field if s.contestant.kind != "simple" and self.beats(s)]
         if not sound:
             return self.baseline
-        enough = CONTEST.as_good * max(s.mean for s in sound)
+        explicit = [s for s in sound if s.contestant.kind != "black box"]
+        farthest = max(s.mean for s in sound)
+        if any(s.mean >= CONTEST.explicit * farthest for s in explicit):
+            sound, farthest = explicit, max(s.mean for s in explicit)
+        enough = CONTEST.as_good * farthest
         able = [s for s in sound if s.mean >= enough]
         return min(able, key=lambda s: (PLAIN.index(s.contestant.kind), -s.mean))
 

@@ -140,7 +140,8 @@ def judge_contest(evidence: ContestEvidence, readable: str | None, refused: Verd
         return Verdict("forecast", reason, refused.advice, holds, baseline)
     own = evidence.entry(readable)
     farther = "" if readable == chosen.name else f"; {chosen.name} forecasts farther and is used for that"
-    reason = f"{_capital(own.name)} holds for {own.time:.3g} in the median of {evidence.trials} trials{farther}."
+    size = f"{own.time / evidence.oscillation:.2g} oscillations"
+    reason = f"{_capital(own.name)} holds for {size} in the median of {evidence.trials} trials{farther}."
     return Verdict("approximate", f"{reason} Not exact: {refused.reason}", refused.advice, holds, baseline)
 
 
