@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from jetode.joint.fit import JointFit, Request, fit_joint
-from jetode.reconstruction.evidence import gather
+from jetode.reconstruction.gathering import gather
 from jetode.reconstruction.verdict import judge
 from jetode.records.series import Series
 
