@@ -94,7 +94,7 @@ class Contest:
 
     @property
     def forecaster(self) -> Scored:
-        """The plainest of those that are as good as the best; a black box only where nothing explicit comes near it, and
+        """The plainest of those that are as good as the best; a black box only where nothing explicit comes near it,
         the baseline where nothing beats it."""
         sound = [s for s in self.field if s.contestant.kind != "simple" and self.beats(s)]
         if not sound:

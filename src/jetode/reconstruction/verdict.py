@@ -117,13 +117,14 @@ def judge(evidence: Evidence, checks: Sequence[Check[Evidence]] = JOINT) -> Verd
 
 
 def _exact(e: Evidence) -> str:
+    runs = "a run from the first state follows the decay" if e.transient else "a long run stays on the attractor"
     if e.clean:
         return (
             f"The record is clean and the equation leaves {e.residual:.1g} of its std; forecasts follow a "
-            "held-out stretch and a long run stays on the attractor."
+            f"held-out stretch and {runs}."
         )
     followed = f"a held-out stretch is followed (χ² {e.held_out:.2f})"
-    return f"Residuals are white, {followed} and a long run stays on the attractor."
+    return f"Residuals are white, {followed} and {runs}."
 
 
 def judge_contest(evidence: ContestEvidence, readable: str | None, refused: Verdict) -> Verdict:

@@ -2,7 +2,7 @@
 
 Over the last oscillation the record is described by its Legendre coefficients z_0 … z_{q−1} (an average over the
 window each, so that noise is averaged too); the signal a share h of an oscillation ahead is regressed on (1, z) and on
-all monomials of z up to degree 3 (mathematics.md §7.2; Barahona and Poon, Nature 381, 1996).
+all monomials of z up to degree 3 (docs/mathematics.md (6.3); Barahona and Poon, Nature 381, 1996).
 Blocks of the record are predicted from the others.  A linear process, whatever its spectrum, gains nothing from the
 cubic terms; a deterministic one does, or is predicted by the linear terms alone (sine, torus, linear decay).
 
