@@ -91,14 +91,15 @@ class ExcelTable(Table):
 
 def _sheets(path: Path, most: int | None, only: set[str] | None = None) -> Iterator[tuple[str, list[Row]]]:
     openpyxl = library("openpyxl", "Excel", "excel")
-    book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-    try:
-        for sheet in book.worksheets:
-            if only is None or sheet.title in only:
-                sheet.reset_dimensions()  # the stated size may be missing or wrong
-                yield sheet.title, list(sheet.iter_rows(values_only=True, max_row=most))
-    finally:
-        book.close()
+    with path.open("rb") as raw:  # closed here whatever the library does with a file that is damaged
+        book = openpyxl.load_workbook(raw, read_only=True, data_only=True)
+        try:
+            for sheet in book.worksheets:
+                if only is None or sheet.title in only:
+                    sheet.reset_dimensions()  # the stated size may be missing or wrong
+                    yield sheet.title, list(sheet.iter_rows(values_only=True, max_row=most))
+        finally:
+            book.close()
 
 
 def _columns(rows: list[Row], skip: int) -> Found | None:
