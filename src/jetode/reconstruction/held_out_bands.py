@@ -1,8 +1,8 @@
 """Bands from held-out errors at each lead time (docs/mathematics.md (7.7)): honest under model error.
 
 They are bands of the next samples, noise included, and hold whatever the model is, as long as the errors to come are
-like those that were held out.  Of a record that fades or grows they are not, but in units of what it has just shown
-they are: there the edges are relative to the size of the last oscillation.
+like those that were held out.  Of a record that fades or grows they are not: there errors go with a power b of the size
+of the last oscillation, e ∝ A^b, which the held-out ones tell (1 where all shrinks alike, −1 under dry friction).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from jetode.support.arrays import FloatArray
 
 LEVELS = (0.9, 0.5)  # outer and inner
 SMOOTHED = 0.05  # of an oscillation over which the edges are averaged: single order statistics are ragged
+STEEPEST = 2.0  # power of the size with which errors may go: what follows is extrapolated
 KEPT = 200  # lead times that are kept; edges between them are interpolated
 
 
@@ -27,13 +28,15 @@ class HeldOutBands:
     """Edges of the error (truth − forecast) at each of ``times`` after a start: (times, 4), outer lower and upper,
     inner lower and upper; beyond the last time they stay as they are there.
 
-    In units of ``size``: 1, or the size of the last ``period`` samples before the start where these are given.
+    In units of ``size``: 1, or A^``power`` with A the size of the last ``period`` samples before the start, where these
+    are given.
     """
 
     times: FloatArray
     edges: FloatArray
     size: float = 1.0
     period: int = 0
+    power: float = 1.0
 
     @classmethod
     def of(cls, errors: FloatArray, dt: float, period: float) -> HeldOutBands | None:
@@ -59,12 +62,14 @@ class HeldOutBands:
         cls, errors: FloatArray, sizes: FloatArray, now: float, dt: float, period: float
     ) -> HeldOutBands | None:
         """The same of a record that fades or grows: ``sizes`` before each start, and ``now`` at its end."""
-        found = cls.of(errors / sizes[:, None], dt, period)
-        return None if found is None else replace(found, size=now, period=max(2, round(period)))
+        power = _power(errors, sizes)
+        found = cls.of(errors / sizes[:, None] ** power, dt, period)
+        return None if found is None else replace(found, size=now**power, period=max(2, round(period)), power=power)
 
     def after(self, values: FloatArray) -> HeldOutBands:
         """The bands of a forecast from the end of ``values``."""
-        return replace(self, size=recent_size(values, self.period)) if self.period else self
+        recent = recent_size(values, self.period) if self.period else 0.0
+        return replace(self, size=recent**self.power) if recent > 0 else self
 
     def around(self, forecast: Forecast) -> Forecast:
         """The forecast with its bands."""
@@ -81,6 +86,7 @@ class HeldOutBands:
             "edges": [[v if np.isfinite(v) else None for v in row] for row in self.edges.tolist()],
             "size": self.size,
             "period": self.period,
+            "power": self.power,
         }
 
     @classmethod
@@ -89,7 +95,18 @@ class HeldOutBands:
         infinite = np.array([-np.inf, np.inf, -np.inf, np.inf])
         edges = np.array([[np.nan if v is None else float(v) for v in row] for row in data["edges"]]).reshape(-1, 4)
         whole = np.where(np.isnan(edges), infinite, edges)
-        return cls(np.array(data["times"], dtype=np.float64), whole, float(data["size"]), int(data["period"]))
+        scale = float(data["size"]), int(data["period"]), float(data["power"])
+        return cls(np.array(data["times"], dtype=np.float64), whole, *scale)
+
+
+def _power(errors: FloatArray, sizes: FloatArray) -> float:
+    """b of rms error ∝ size^b, by least squares over the starts; 0 where they do not tell."""
+    rms = np.sqrt(np.mean(errors**2, axis=1))
+    told = np.isfinite(rms) & (rms > 0)
+    apart = np.log(sizes[told]) - np.mean(np.log(sizes[told])) if told.any() else np.zeros(0)
+    if not np.sum(apart**2) > 0:
+        return 0.0
+    return float(np.clip(np.sum(apart * np.log(rms[told])) / np.sum(apart**2), -STEEPEST, STEEPEST))
 
 
 def recent_size(values: FloatArray, period: int) -> float:
