@@ -19,10 +19,10 @@ MARK = "The fit was stopped before it had finished; this is the best model so fa
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A noisy two-frequency torus: no rung of the ladder satisfies, so the fit goes on far longer than the test."""
+    """A noisy torus of three frequencies: no rung of the ladder satisfies, so the fit goes on longer than the test."""
     path = tmp_path_factory.mktemp("torus")
     t = 0.01 * np.arange(3001)
-    values = np.sin(2 * np.pi * t) + np.sin(2 * np.pi * np.sqrt(2) * t)
+    values = sum(np.sin(2 * np.pi * frequency * t) for frequency in (1.0, np.sqrt(2.0), np.sqrt(5.0)))
     np.savetxt(path / "torus.csv", jetode.add_noise(values, 0.15, np.random.default_rng(2)))
     return path
 

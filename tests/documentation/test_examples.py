@@ -55,28 +55,32 @@ def folder(tmp_path_factory):
     return path
 
 
-def blocks(language: str) -> list:
+def blocks(language: str) -> list[str]:
+    """All of them, in the order in which a reader goes through the pages."""
     found = []
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
         texts = re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.S | re.M)
-        found += [pytest.param(t, id=f"{page.stem}{i}") for i, t in enumerate(texts) if "--8<--" not in t]
+        found += [text for text in texts if "--8<--" not in text]
     return found
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("text", blocks("console"))
-def test_documented_commands(text, folder):
-    for line in text.splitlines():
-        words = shlex.split(line, comments=True)
-        if words and words[0] == "jetode" and words[1] not in UNTIL_STOPPED:
-            run([sys.executable, "-m", *words], folder)
+def test_documented_commands(folder):
+    """One after the other in one folder: some use what an earlier one has written."""
+    lines = [shlex.split(line, comments=True) for text in blocks("console") for line in text.splitlines()]
+    commands = [words for words in lines if words and words[0] == "jetode" and words[1] not in UNTIL_STOPPED]
+    assert commands
+    for words in commands:
+        run([sys.executable, "-m", *words], folder)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("text", blocks("python"))
-def test_documented_python(text, folder):
-    (folder / "snippet.py").write_text(text)
-    run([sys.executable, "-W", "error", "snippet.py"], folder)
+def test_documented_python(folder):
+    texts = blocks("python")
+    assert texts
+    for text in texts:
+        (folder / "snippet.py").write_text(text)
+        run([sys.executable, "-W", "error", "snippet.py"], folder)
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -103,8 +104,9 @@ def test_killed_three_times_and_resumed_gives_the_same_results(undisturbed, tmp_
             time.sleep(0.01)
         time.sleep(rng.uniform(0.0, 0.3))
         if Path("/proc").is_dir():
-            children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-            workers += [Path("/proc") / child for child in children]
+            with suppress(OSError):  # of a process that has just ended
+                children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+                workers += [Path("/proc") / child for child in children]
         process.send_signal(signal.SIGKILL)
         assert process.wait() == -signal.SIGKILL
         seen.append(len(list(out.glob("chunks/*.chunk"))))

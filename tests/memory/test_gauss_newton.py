@@ -32,7 +32,7 @@ MADE = MemoryClosure(
 def stretches(noise: float = 0.0) -> list[Stretch]:
     """Transients from different states, of which x may be noisy."""
     rng = np.random.default_rng(3)
-    runs = integrate_many(MADE.equation.field, rng.standard_normal((12, 3)), 60, STEP, 1e-11, 1e-12)
+    runs = integrate_many(MADE.equation.field, rng.standard_normal((12, 3)), 60, STEP, rtol=1e-11, atol=1e-12)
     out = []
     for run in runs:
         states = run.states.copy()

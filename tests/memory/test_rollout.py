@@ -27,7 +27,7 @@ def test_rollout_is_the_equation():
     """From the same state the compiled steps and DOP853 agree to the order of the steps, in the record's units."""
     made = closure()
     state = np.array([0.4, 0.1, -0.2, 0.05])
-    run = integrate(made.equation.field, state, 51, 0.04, 1e-11, 1e-12)
+    run = integrate(made.equation.field, state, 51, 0.04, rtol=1e-11, atol=1e-12)
     ahead = made.ahead(state[None], 50, 0.04)[0]
     np.testing.assert_allclose(ahead, made.equation.readout(run.states), atol=3e-5)
     assert made.equation.names() == ("x", "m0", "m1", "m2")
@@ -39,7 +39,7 @@ def test_averaged_clock_reads_between_its_points():
     state = np.array([[0.4, 0.1, -0.2, 0.05]])
     clock = made.clock(0.01)
     assert (clock.averaging, made.averaging(0.01)) == (4, 4)
-    run = integrate(made.equation.field, state[0], 101, 0.01 / 2, 1e-11, 1e-12)
+    run = integrate(made.equation.field, state[0], 101, 0.01 / 2, rtol=1e-11, atol=1e-12)
     start = round(2 * clock.late)  # half samples from the last point to the last sample
     exact = made.equation.readout(run.states)[start::2]
     np.testing.assert_allclose(made.ahead(state, exact.size - 1, 0.01)[0], exact, atol=1e-3)

@@ -6,6 +6,7 @@ from scipy.interpolate import make_interp_spline, make_smoothing_spline
 
 from jetode.signal import spline
 from jetode.signal.bspline import jets_uniform
+from jetode.signal.normal_equations import basis_table, span_matrices
 from jetode.signal.spline import smooth
 from jetode.support.errors import InputError
 
@@ -56,8 +57,8 @@ def test_fit_and_degrees_of_freedom_agree_with_dense_least_squares(degree, lengt
     y = noisy_sine(n)
     fitted = smooth(y, 1.0, degree, "weight", weight=length ** (2 * m))
     size = n - 1 + degree
-    basis = np.stack([jets_uniform(e, n, 1, spline._table(degree, 1, 0))[:, 0] for e in np.eye(size)], axis=1)
-    _, penalty = spline._elements(n, degree, 1)
+    basis = np.stack([jets_uniform(e, n, 1, basis_table(degree, 1, 0))[:, 0] for e in np.eye(size)], axis=1)
+    _, penalty = span_matrices(n, degree, 1)
     size_of_mode, modes = np.linalg.eigh(penalty[0])
     root = np.sqrt(size_of_mode[-m:])[:, None] * modes[:, -m:].T
     roughness = np.zeros((m * (n - 1), size))

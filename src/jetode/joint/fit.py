@@ -117,7 +117,8 @@ def polish(prepared: Prepared, terms_fit: Fit, sigma: float, interrupt: Callable
     count = len(terms_fit.terms.exponents)
     released = replace(terms_fit.terms, mean=np.zeros(count), precision=np.full(count, 1e-3 * PRIOR.ridge))
     model = Identified(released, prepared.amplitude, prepared.time, level, np.zeros((0, 0)))
-    data, path = estimate_path(model, prepared, interrupt, np.inf if prepared.clean else HOPELESS)
+    bearable = np.inf if prepared.clean or interrupt() else HOPELESS  # a stopped fit ends with what it has
+    data, path = estimate_path(model, prepared, interrupt, bearable)
     fit = replace(path, terms=released)
     if not np.isfinite(fit.cost):
         return data, fit
@@ -321,12 +322,12 @@ def fit_joint(
     best = best_of(found)
     if best is None or best.fit is None:
         return Refusal(STOPPED if interrupt() else UNFITTED)
-    if not best.cost <= DECISION.selectable * found.data.n_samples:
+    if not (interrupt() or best.cost <= DECISION.selectable * found.data.n_samples):
         return Refusal(UNFOLLOWED)
     say(WithModel("polishing coefficients and path"))
     data, fit = polish(prepared, best.fit, prepared.sigma, interrupt)
-    if not fit.cost <= (np.inf if prepared.clean else DECISION.gross * data.n_samples):
-        return Refusal(UNFOLLOWED)
+    if not np.isfinite(fit.cost) or not (prepared.clean or interrupt() or fit.cost <= DECISION.gross * data.n_samples):
+        return Refusal(STOPPED if interrupt() else UNFOLLOWED)
     fit = centre_pole(data, fit, found.price, interrupt)
     chi2 = fit.cost / data.n_samples
     level = prepared.sigma
@@ -334,7 +335,7 @@ def fit_joint(
         data, fit, level = refined(prepared, data, fit, interrupt)
     covariance = covariance_of(data, fit)
     if not (np.isfinite(covariance).all() and np.isfinite(path_states(fit, data)).all()):
-        return Refusal(UNFOLLOWED)
+        return Refusal(STOPPED if interrupt() else UNFOLLOWED)
     identified = Identified(fit.terms, prepared.amplitude, prepared.time, level, covariance, prepared.robust)
     paths = describe(identified, prepared, data, fit, [r.n for r in request.records])
     return JointFit(

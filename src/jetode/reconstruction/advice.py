@@ -17,6 +17,8 @@ ANOTHER = "Try another channel of the same system, or order 4 (jetode diagnose s
 FORECAST_ONLY = "Use it to forecast only; for an equation, try another channel of the same system or order 4."
 COMPLETE = "Record longer, or fill its gaps."
 PAPER = "Leave the degrees out and use method='joint', which allows for noise and poles, or another channel."
+STOPPED = "The fit was stopped before it had finished; this is the best model so far."
+LONGER = "Let it run longer."
 NOTHING = "Record another channel of the same system, longer or at lower noise, or without an outside influence on it."
 NOISY = 0.02  # of the signal: from here on less noise would help a record that cannot decide
 

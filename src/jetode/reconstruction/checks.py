@@ -119,8 +119,8 @@ JOINT: tuple[Check[Evidence], ...] = (
     Check(
         "The fit was finished",
         lambda e: e.complete,
-        lambda e: "The fit was stopped before it had finished; this is the best model so far.",
-        lambda e: "Let it run longer.",
+        lambda e: advice.STOPPED,
+        lambda e: advice.LONGER,
         at_least=1.0,
         yes_or_no=True,
     ),

@@ -18,6 +18,7 @@ from jetode.joint.fit import JointFit, Request
 from jetode.joint.path import paths_through
 from jetode.joint.progress import Budget
 from jetode.memory.fit import fit_memory
+from jetode.reconstruction import advice
 from jetode.reconstruction.contest import BLACK_BOXES, SIMPLE, Contest, Contestant, Scored, simple_contestants
 from jetode.reconstruction.dynamics.base import Dynamics
 from jetode.reconstruction.dynamics.black_box import BlackBoxDynamics
@@ -50,6 +51,8 @@ def graded(found: Model, fitted: JointFit | None, request: Request, budget: Budg
     chosen, readable = contest.forecaster, contest.readable
     evidence = contest.evidence(chosen, found.diagnostics.get("evidence"))
     verdict = judge_contest(evidence, None if readable is None else readable.contestant.name, found.verdict)
+    if budget.spent:
+        verdict = replace(verdict, reason=f"{advice.STOPPED} {verdict.reason}", advice=advice.LONGER)
     return _model(found, contest, chosen, readable, verdict)
 
 

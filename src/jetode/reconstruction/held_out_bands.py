@@ -95,7 +95,7 @@ class HeldOutBands:
         infinite = np.array([-np.inf, np.inf, -np.inf, np.inf])
         edges = np.array([[np.nan if v is None else float(v) for v in row] for row in data["edges"]]).reshape(-1, 4)
         whole = np.where(np.isnan(edges), infinite, edges)
-        scale = float(data["size"]), int(data["period"]), float(data["power"])
+        scale = float(data.get("size", 1.0)), int(data.get("period", 0)), float(data.get("power", 1.0))
         return cls(np.array(data["times"], dtype=np.float64), whole, *scale)
 
 

@@ -104,11 +104,19 @@ def _ours(case: Case) -> Runs:
         "trusted": bool(model.verdict.trusted),
         "reason": model.verdict.reason,
         "advice": model.verdict.advice,
-        "equation": "" if model.dynamics.equation is None else model.equation(digits=4),
+        "equation": _equation(model),
         "coefficients": len(model.coefficients()),
     }
     seconds = fitted - began, process_time() - fitted
     return Runs(values, *seconds, lower if banded else None, upper if banded else None, about)
+
+
+def _equation(model: Any) -> str:
+    """What it says, or nothing where it can only forecast."""
+    try:
+        return str(model.equation(digits=4))
+    except InputError:
+        return ""
 
 
 def grade(verdict: Any) -> str:
