@@ -184,6 +184,7 @@ class Request:
     loss: Loss = "auto"
     constraints: Constraints = FREE
     seed: int = 0  # of the resampling that tells how stable each term is
+    maybe_linear: bool = True  # whether linear equations are worth a try
 
     def prepared(self, order: int) -> Prepared:
         """The dimensionless problem of one order."""
@@ -219,7 +220,7 @@ def searched_form(request: Request, prepared: Prepared, interrupt: Effort, say: 
     """
     if request.order is not None:
         return prepared, search(prepared, request.order, interrupt, say, request.constraints)
-    for order in LINEAR_ORDERS:
+    for order in LINEAR_ORDERS if request.maybe_linear else ():
         low = request.prepared(order)
         linear = search_linear(low, order, interrupt, say)
         if linear is not None:

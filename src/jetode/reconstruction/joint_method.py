@@ -90,6 +90,7 @@ def joint(
         seen = screen(records)
         if seen is not None and seen.hopeless:
             return hopeless_model(records, info, settings, seen)
+        request = replace(request, maybe_linear=seen is None or not seen.nonlinear)
     found, fitted = _best_equation(request, info, settings, budget, say)
     if found.verdict.trusted or budget.spent or constrained:
         return found
