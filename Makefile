@@ -6,17 +6,22 @@ DEMO := $(VENV)/.demo
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-long lint bench docs fuzz clean
+.PHONY: demo test test-long test-browser lint bench docs fuzz clean
 
 demo: $(DEMO)
 	$(BIN)/jetode warmup --order 3
 	$(BIN)/jetode demo --out demo-out
 
 test: lint
-	$(BIN)/pytest -n 2 --dist loadgroup -m "not long" --durations 15
+	$(BIN)/pytest -n 2 --dist loadgroup -m "not long and not browser" --durations 15
 
 test-long: $(READY)
-	$(BIN)/pytest -n 2 --dist loadgroup -m long --durations 15
+	$(BIN)/pytest -n 2 --dist loadgroup -m "long and not browser" --durations 15
+
+# alone on the machine, since a page that waits for a processor draws late; make test-browser BROWSER=tests/studio
+BROWSER ?= tests
+test-browser: $(READY)
+	$(BIN)/pytest -n 0 -m browser $(BROWSER)
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -153,7 +153,7 @@ def test_whiteness_knows_white_from_coloured():
     assert test.p_value > 0.01 and test.limit == pytest.approx(1.96 / np.sqrt(3800))
 
 
-@pytest.mark.slow
+@pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium (Debian: apt-get install chromium)")
 @pytest.mark.parametrize("width", [1280, 500])
 def test_in_a_browser(page, tmp_path, width):

@@ -25,6 +25,7 @@ FLAGS = [
     "--disable-sync", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
 ]  # fmt: skip
 pytestmark = [
+    pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: apt-get install chromium"),
     pytest.mark.xdist_group("studio"),
     pytest.mark.slow,
