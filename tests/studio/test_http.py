@@ -259,7 +259,7 @@ def test_a_fit_ends_with_its_verdict_and_files(client, done):
 
 def test_two_noises_of_one_system_agree(client, done):
     found = client.get(f"/api/jobs/{done[0]['id']}/compare/{done[1]['id']}").json()
-    assert found["comparable"] and found["shared"] >= 2
+    assert found["comparable"] and found["shared"] >= 1
     itself = client.get(f"/api/jobs/{done[0]['id']}/compare/{done[0]['id']}").json()
     assert itself["same"] and itself["far"] == 0
 

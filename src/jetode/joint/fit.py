@@ -299,6 +299,20 @@ def rivals_of(best: Candidate, found: Found) -> tuple[Rival, ...]:
     )
 
 
+def _follows(cost: float, data: Data, most: float) -> bool:
+    """Whether a path follows its record to ``most`` per sample."""
+    return bool(np.isfinite(cost) and cost <= most * data.n_samples)
+
+
+def _all_finite(*arrays: FloatArray) -> bool:
+    return all(bool(np.isfinite(array).all()) for array in arrays)
+
+
+def _unfollowed(interrupt: Callable[[], bool]) -> Refusal:
+    """No path follows the record: the equation's fault, or that of too little time."""
+    return Refusal(STOPPED if interrupt() else UNFOLLOWED)
+
+
 def fit_joint(
     request: Request,
     budget: Budget | None = None,
@@ -323,20 +337,20 @@ def fit_joint(
     best = best_of(found)
     if best is None or best.fit is None:
         return Refusal(STOPPED if interrupt() else UNFITTED)
-    if not (interrupt() or best.cost <= DECISION.selectable * found.data.n_samples):
+    if not (interrupt() or _follows(best.cost, found.data, DECISION.selectable)):
         return Refusal(UNFOLLOWED)
     say(WithModel("polishing coefficients and path"))
     data, fit = polish(prepared, best.fit, prepared.sigma, interrupt)
-    if not np.isfinite(fit.cost) or not (prepared.clean or interrupt() or fit.cost <= DECISION.gross * data.n_samples):
-        return Refusal(STOPPED if interrupt() else UNFOLLOWED)
+    if not _follows(fit.cost, data, np.inf if prepared.clean or interrupt() else DECISION.gross):
+        return _unfollowed(interrupt)
     fit = centre_pole(data, fit, found.price, interrupt)
     chi2 = fit.cost / data.n_samples
     level = prepared.sigma
     if request.sigma is None:
         data, fit, level = refined(prepared, data, fit, interrupt)
     covariance = covariance_of(data, fit)
-    if not (np.isfinite(covariance).all() and np.isfinite(path_states(fit, data)).all()):
-        return Refusal(STOPPED if interrupt() else UNFOLLOWED)
+    if not _all_finite(covariance, path_states(fit, data)):
+        return _unfollowed(interrupt)
     identified = Identified(fit.terms, prepared.amplitude, prepared.time, level, covariance, prepared.robust)
     paths = describe(identified, prepared, data, fit, [r.n for r in request.records])
     return JointFit(

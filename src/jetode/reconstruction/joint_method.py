@@ -30,7 +30,7 @@ from jetode.reconstruction.verdict import judge_refusal
 from jetode.records.series import Series, require_samples
 from jetode.signal.artefacts import without_dropouts
 from jetode.signal.decimate import reduce_all
-from jetode.signal.screen import screen
+from jetode.signal.screen import Screen, screen
 from jetode.signal.suitability import SUITABILITY
 from jetode.support.errors import InputError
 
@@ -85,16 +85,22 @@ def joint(
     }
     request = Request(records, wanted, sigma, loss, constraints, seed)
     say = progress or (lambda _: None)
-    if wanted is None:
-        say("screening the record")
-        seen = screen(records)
-        if seen is not None and seen.hopeless:
-            return hopeless_model(records, info, settings, seen)
-        request = replace(request, maybe_linear=seen is None or not seen.nonlinear)
+    seen = _screened(records, wanted, say)
+    if seen is not None and seen.hopeless:
+        return hopeless_model(records, info, settings, seen)
+    request = replace(request, maybe_linear=seen is None or not seen.nonlinear)
     found, fitted = _best_equation(request, info, settings, budget, say)
     if found.verdict.trusted or budget.spent or constrained:
         return found
     return graded(found, fitted, request, budget, say)
+
+
+def _screened(records: Sequence[Series], order: int | None, say: Callable[[str], None]) -> Screen | None:
+    """Whether anything can be found, where it is left open what."""
+    if order is not None:
+        return None
+    say("screening the record")
+    return screen(records)
 
 
 def _best_equation(
