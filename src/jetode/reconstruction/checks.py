@@ -102,6 +102,11 @@ def _clean(e: Evidence) -> bool:
     return e.clean
 
 
+def _beyond_integration(e: Evidence) -> bool:
+    """A clean record whose residual is more than the error of an integrator that may have made it."""
+    return e.clean and e.residual > LIMITS.integrated
+
+
 def _must_repeat(e: Evidence) -> bool:
     """Few oscillations of a decay do where no coefficient is in doubt; elsewhere they must show things twice."""
     return not (e.transient and e.certainty >= LIMITS.certainty)
@@ -153,6 +158,17 @@ JOINT: tuple[Check[Evidence], ...] = (
         advice.unfit,
         at_most=LIMITS.clean_residual,
         applies=_clean,
+    ),
+    Check(
+        "Residual over the noise that a record without any can hide",
+        lambda e: e.noise_ratio,
+        lambda e: (
+            f"The record is clean, but the equation leaves {e.residual:.2g} of its std unexplained, "
+            f"{e.noise_ratio:.2g} times the noise it can hide: it is near the dynamics and not exact."
+        ),
+        advice.unfit,
+        at_most=LIMITS.hidden_noise,
+        applies=_beyond_integration,
     ),
     Check(
         "A long run stays bounded",

@@ -63,6 +63,8 @@ class Limits:
     distance: float = 0.8  # std: a switching attractor such as Lorenz's reaches 0.5 against itself over 300 tc
     spread_ratio: tuple[float, float] = (0.6, 1.6)  # of a long run's std over the record's
     clean_residual: float = CLEAN_SIGMA  # of std: what an equation may leave of a record without noise
+    hidden_noise: float = 3.0  # residual over the noise that a record without any can hide; right equations leave 1.0
+    integrated: float = 1e-4  # of std: below, it may be the error of a simulation (RK4, twice its usual step: 3e-5)
     rival: float = 10.0  # ΔBIC of another form: odds of 150 to 1
     margin: float = DECISION.min_margin  # ΔBIC of one term, as the search demands
     score: float = DECISION.max_score  # of the test for missing terms, as the search demands
