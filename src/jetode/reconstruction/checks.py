@@ -220,6 +220,18 @@ JOINT: tuple[Check[Evidence], ...] = (
         at_most=LIMITS.distance,
     ),
     Check(
+        "Share of a decay’s last coordinate that is no function of the others",
+        lambda e: e.own_motion,
+        lambda e: (
+            "The last coordinate of the equation is a function of the others: the decay is of a lower order, with a "
+            "law that the family does not hold."
+        ),
+        advice.unfit,
+        at_least=LIMITS.own_motion,
+        applies=lambda e: e.transient,
+        needed=False,
+    ),
+    Check(
         "Held-out forecasts hold [oscillations]",
         lambda e: e.skill,
         lambda e: (
