@@ -43,7 +43,7 @@ class Evidence:
     bound of iterations, not at its last form; ``offset``: distance of the record's mean from 0 (in std);
     ``clean``: the record shows no noise; ``transient``: the equation settles at rest, so that the long run is one from
     the first state of every record over its own span; ``certainty``: of the least certain coefficient, in its standard
-    errors.
+    errors; ``own_motion``: of a decay, the share of its last coordinate's variance that is no function of the others.
     """
 
     chi2: float
@@ -78,6 +78,7 @@ class Evidence:
     held: tuple[float, ...] = ()
     transient: bool = False
     certainty: float = 0.0
+    own_motion: float = nan
     kind: str = field(default="joint", init=False)
 
     def to_json(self) -> dict[str, Any]:
