@@ -20,10 +20,12 @@ from jetode.records.series import Series
 from jetode.signal.artefacts import find_artefacts, note
 from jetode.support.errors import InputError
 from jetode.support.notebook import watched
+from jetode.support.threads import one_thread
 
 METHODS: Mapping[str, Callable[..., Model]] = MappingProxyType({"joint": joint, "paper": paper})
 
 
+@one_thread()
 def reconstruct(record: Any, method: str | None = None, dt: float | None = None, **options: Any) -> Model:
     """The differential equation of a record, as a :class:`jetode.reconstruction.model.Model`.
 

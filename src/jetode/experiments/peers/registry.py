@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike
 
 from jetode.baselines import linear
 from jetode.equations.field import Field
-from jetode.experiments.core.sweep import one_thread
 from jetode.experiments.peers.narx import (
     FAR,
     RAW,
@@ -39,6 +38,7 @@ from jetode.integration.dop853 import integrate
 from jetode.signal.spline import smooth
 from jetode.support.arrays import FloatArray, IntArray
 from jetode.support.errors import InputError
+from jetode.support.threads import one_thread
 
 FEWEST_SAMPLES = 200
 Peer = Callable[[FloatArray, float, int], Rollout]  # (values, dt, seed) → forecasts from any end
