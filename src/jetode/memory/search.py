@@ -86,7 +86,7 @@ class Search:
         """The candidates of every ridge, best first; a Gram matrix of one step has the fold in it."""
         chosen = next(iter(grams.values())).chosen(frozenset(monomials))
         tried = []
-        for ridge in self.settings.ridges:
+        for ridge in self.settings.ridges if length else self.settings.first_ridges:
             coefficients = {f: gram.solve(chosen, ridge, None if length else f) for f, gram in grams.items()}
             recipe = (*before, (length, ridge))
             tried.append(candidate(memory, monomials, recipe, coefficients, self.truth, self.settings))

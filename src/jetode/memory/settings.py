@@ -31,6 +31,7 @@ class MemorySettings:
     most_beside: int = 500  # of P next to a good setting, where a few are tried: one more coefficient in its memory
     rows_per_term: float = 7.0  # that the records must hold at least
     ridges: tuple[float, ...] = (1e-9, 1e-7, 1e-5, 1e-4, 1e-3)  # of features with unit mean square
+    first_ridges: tuple[float, ...] = (1e-8, 1e-5, 1e-3)  # of one step: the passes look closer
     lengths: tuple[float, ...] = (0.15, 0.15, 0.3, 0.3)  # of the rollouts in each Gauss–Newton pass
     kept: tuple[int, ...] = (10, 6, 3, 2)  # memories and degrees that a pass is made for, the best so far
     rounds: int = 2  # in which neighbours of the best memory are tried: after two the best hardly moves
