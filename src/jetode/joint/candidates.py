@@ -42,6 +42,11 @@ class Found:
             return False
         return not self.score() > DECISION.max_score and self.margin() >= DECISION.min_margin
 
+    def follows(self) -> bool:
+        """Whether the best fits as well as the noise allows, whatever is in doubt about its terms."""
+        best = self.candidates[0].fit if self.candidates else None
+        return best is not None and best.cost < DECISION.satisfying(self.data.n_samples) * self.data.n_samples
+
     def score(self) -> float:
         """The score test of the best candidate in its canonical gauge."""
         best = self.candidates[0]

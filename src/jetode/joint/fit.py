@@ -192,7 +192,8 @@ def searched_form(request: Request, prepared: Prepared, interrupt: Effort, say: 
     """Order, form and terms by the search.
 
     Without an order linear equations come first, which take no time; then order 2 where false neighbours suggest it,
-    then 3, then 4, until one satisfies; of those that do not, the third.
+    then 3, then 4, until one satisfies; of those that do not, the third.  A plane whose flow follows the record as well
+    as the noise allows is not left for a higher order, which could only imitate the terms that the plane's lacks.
     """
     if request.order is not None:
         return prepared, search(prepared, request.order, interrupt, say, request.constraints)
@@ -204,7 +205,7 @@ def searched_form(request: Request, prepared: Prepared, interrupt: Effort, say: 
     if false_neighbour_order(prepared) == 2:
         planar = request.prepared(2)
         found = search(planar, 2, interrupt, say)
-        if found.satisfies():
+        if found.follows():
             return planar, found
     found = search(prepared, 3, interrupt, say)
     if not (found.satisfies() or interrupt()):
