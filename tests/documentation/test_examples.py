@@ -38,7 +38,7 @@ def scripts():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("script", scripts())
+@pytest.mark.parametrize("script", list(scripts()))
 def test_gallery(script, tmp_path):
     arguments = [NICKEL] if script.stem == "nickel" else []
     if arguments and not NICKEL.exists():
