@@ -135,8 +135,8 @@ def _own_span(regular: RegularClosure, records: Sequence[FloatArray], dt: float,
 
 
 def own_motion(states: FloatArray, degree: int = EXAMINATION.redundant_degree) -> float:
-    """Share of the last coordinate's variance that no polynomial of the others explains: 0 where the motion is of a
-    lower order than its equation; NaN for fewer than three coordinates."""
+    """Share of the last coordinate's variance that no polynomial of the others explains (6.4): 0 where the motion is of
+    a lower order than its equation; NaN for fewer than three coordinates."""
     if states.shape[1] < 3:
         return nan
     scaled = (states - states.mean(axis=0)) / np.maximum(states.std(axis=0), 1e-300)
