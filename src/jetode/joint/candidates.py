@@ -64,13 +64,9 @@ class Found:
             return 0.0
         keep = expand(full, best.fit.terms)[0][full.free]
         protected = best.form.protected(full)[full.free]
-        base = model.restricted_cost(keep)
-        out = [rise - self.price for rise, _ in model.ranked_removals(keep, protected)[:1]]
-        for j in np.flatnonzero(~keep):
-            trial = keep.copy()
-            trial[j] = True
-            out.append(model.restricted_cost(trial) + self.price - base)
-        return float(min(out, default=np.inf))
+        changes = model.changes(keep)
+        removals = changes[keep & ~protected] - self.price
+        return float(min([*removals, *(changes[~keep] + self.price)], default=np.inf))
 
 
 def by_bic(candidate: Candidate) -> float:

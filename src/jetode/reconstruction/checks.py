@@ -325,6 +325,7 @@ CONTESTED: tuple[Check[ContestEvidence], ...] = (
         lambda e: f"Nothing forecasts it farther than {e.baseline}.",
         lambda e: advice.NOTHING,
         at_least=CONTEST.ratio,
+        applies=lambda e: not e.equals_to_the_end,
     ),
     Check(
         "Gain over the best simple method [standard errors]",
@@ -332,6 +333,7 @@ CONTESTED: tuple[Check[ContestEvidence], ...] = (
         lambda e: f"Nothing forecasts it farther than {e.baseline} beyond doubt.",
         lambda e: advice.NOTHING,
         at_least=CONTEST.clearly,
+        applies=lambda e: not e.equals_to_the_end,
     ),
 )
 

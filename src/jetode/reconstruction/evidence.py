@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field, fields
 from math import inf, isfinite, nan
 from typing import Any, Protocol
 
+from jetode.reconstruction.settings import CONTEST
 from jetode.signal.jets_against_delays import Sufficiency
 
 
@@ -201,6 +202,13 @@ class ContestEvidence:
     def skill(self) -> float:
         """Median time for which the chosen one's forecasts hold, in oscillations."""
         return self.entry(self.chosen).time / self.oscillation
+
+    @property
+    def equals_to_the_end(self) -> bool:
+        """Whether an equation holds as long as trials can show, and so does the best simple method."""
+        chosen, base = self.entry(self.chosen), self.entry(self.baseline)
+        lasting = min(chosen.time, base.time) >= CONTEST.end * self.longest * self.oscillation
+        return lasting and chosen.kind in ("equation", "memory")
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; inverse of :meth:`from_json`."""
