@@ -44,7 +44,6 @@ class Examination:
     reach: float = 2.0  # times the record's range on either side of its middle: beyond, a long run has left it
     shortest_run: int = 50  # points of a run whose distribution can be compared
     redundant_degree: int = 5  # of the polynomial that may explain a decay's last coordinate by the others
-    settled_spread: float = 0.8  # a long run whose second half moves less than this times the first settles at rest
     segment: float = 40.0  # of a periodogram: six periods of a sine
     band: float = 1.0  # 1/tc: frequencies compared, up to six times that of a sine
     paper_rollout: float = 50.0  # oscillations of a long run in the paper's verdict
