@@ -141,7 +141,8 @@ def sympy_function(element: Element, v: Any) -> Any:
         case "gaussian":
             return sympy.exp(-((v - p[0]) ** 2) / (2 * p[1] ** 2))
         case _:
-            knots, weights, constant, slope = cubes(*element.parameters[:2], np.array(element.parameters[2:]))
+            low, high, *modes = element.parameters
+            knots, weights, constant, slope = cubes(low, high, np.array(modes))
             bent = [
                 sympy.Float(w, 17) * sympy.Abs(v - sympy.Float(t, 17)) ** 3 for t, w in zip(knots, weights, strict=True)
             ]

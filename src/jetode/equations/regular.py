@@ -93,9 +93,9 @@ class RegularClosure(Equation):
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Inverse of :meth:`to_json`."""
-        head = {part: from_json(data[part]) for part in ("f0", "c") if part in data}
-        parts = (from_json(data[part]) for part in ("a", "D", "P"))
-        return cls(*parts, int(data["order"]), **head, elements=elements_from_plain(data))
+        a, big_d, big_p = (from_json(data[part]) for part in ("a", "D", "P"))
+        f0, c = (from_json(data[part]) if part in data else default for part, default in (("f0", {}), ("c", SHIFT)))
+        return cls(a, big_d, big_p, int(data["order"]), f0, dict(c), elements=elements_from_plain(data))
 
 
 def has_regular_rows(rows: Rows) -> bool:

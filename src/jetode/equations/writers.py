@@ -86,7 +86,7 @@ class Infix(Writer):
     times: str
     zero: str = "0"
     brackets: tuple[str, str] = ("(", ")")
-    functions: Mapping[str, str] = field(default_factory=lambda: CODE_FUNCTIONS)  # from name to a pattern
+    functions: Mapping[str, str] = field(default_factory=dict)  # from name to a pattern
     readable: bool = True
 
     def power(self, name: str, exponent: int) -> str:
@@ -216,6 +216,7 @@ CODE = Infix(
     fraction=lambda above, below: f"({above})/({below})",
     times="*",
     zero="0.0",
+    functions=CODE_FUNCTIONS,
     readable=False,
 )
 
@@ -277,7 +278,6 @@ class ContentMathML(Writer):
     def squared(self, factor: str) -> str:
         """times of two."""
         return self.joined([factor, factor])
-
 
     @staticmethod
     def _apply(operator: str, parts: Sequence[str]) -> str:
