@@ -43,9 +43,8 @@ def model() -> Model:
     """A damped pendulum fitted with the right form, as the search would hand it over."""
     run = integrate(truth().field, np.array([2.5, 0.0]), 1501, DT, rtol=1e-10, atol=1e-11, max_step=0.2)
     x = run.states[:, 0]
-    record = Series(
-        x + 0.01 * np.random.default_rng(0).normal(size=x.size), DT, name="angle", unit="rad", time_unit="s"
-    )
+    noisy = x + 0.01 * np.random.default_rng(0).normal(size=x.size)
+    record = Series(noisy, DT, name="angle", unit="rad", time_unit="s")
     prepared = prepare([record], 2)
     scaled = truth().in_units(1.0 / prepared.amplitude, 1.0 / prepared.time)
     form = Form(2, tuple((part, tuple(p)) for part, p in scaled.parts().items()))
@@ -157,9 +156,8 @@ def exported(request: pytest.FixtureRequest, model: Model) -> Model:
 
     assert isinstance(model.dynamics, RegularDynamics)
     rng = np.random.default_rng(7)
-    element = Element.start(request.param, 0).with_parameters(
-        p + 0.2 for p in Element.start(request.param, 0).parameters
-    )
+    element = Element.start(request.param, 0)
+    element = element.with_parameters(p + 0.2 for p in element.parameters)
     if request.param == "curve":
         element = element.with_parameters([-2.0, 2.5, *(0.1 * rng.normal(size=len(element.parameters) - 2))])
     placed = PlacedElement(element, {1: {(0, 0): -1.5, (1, 1): 0.1}})
@@ -251,8 +249,10 @@ def _content(node: "object", names: dict[str, float]) -> float:
 @pytest.mark.skipif(shutil.which("octave") is None, reason="needs Octave")
 def test_octave_runs(exported: Model, tmp_path: Path) -> None:
     field = exported.dynamics.regular.field  # type: ignore[union-attr]
+    if field.elements[0].kind not in ("sin", "power", "diode", "curve"):
+        pytest.skip("one of each way to write a function is enough: Octave takes a second to start")
     (tmp_path / "jetode_model.m").write_text(export(exported, "matlab"))
     state = STATES[1]
-    call = f"rhs = jetode_model(); printf('%.17g ', rhs(0, [{state[0]!r}; {state[1]!r}]))"
+    call = f"rhs = jetode_model(); printf('%.17g ', rhs(0, [{state[0]}; {state[1]}]))"
     found = subprocess.run(["octave", "--eval", call], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     assert np.allclose([float(v) for v in found.split()], field(state), rtol=1e-9)
