@@ -175,5 +175,6 @@ class Element:
 
 @kernel(error_model="numpy", _nrt=False)
 def _evaluate(kind: int, places: FloatArray, p: FloatArray, out: FloatArray) -> None:
+    start: Any = np.int64(0)
     for i in range(places.shape[0]):
-        codes.element(kind, places[i], p, 0, out[i], 0)
+        codes.element(kind, places[i], p, start, out[i], start)
