@@ -311,7 +311,7 @@ def _linearise(
     a, b = tableau
     (stages, tables, curves, through, forcing, jacobians, responses, products, propagator, trial, x, big_s, big_next,
      ends, by_coefficient) = scratch  # fmt: skip
-    n_nodes, d, columns = states.shape[0], len(axes), big_s.shape[1]
+    n_nodes, d, columns = first.shape[0], len(axes), big_s.shape[1]
     n_free = columns - d
     v, left_value, left_slope, right_slope = ends[0], ends[1], ends[2], ends[3]
     count = np.int64(0)  # not the constant 0, for which numba would compile the sum as well
