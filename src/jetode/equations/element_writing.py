@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import pi
 from typing import Any
 
@@ -112,38 +112,33 @@ def sympy_function(element: Element, v: Any) -> Any:
     """f(v) as a SymPy expression."""
     import sympy
 
+    if element.kind == "curve":
+        return _sympy_curve(element, v)
     p = [sympy.Float(value, 17) for value in element.parameters]
-    match element.kind:
-        case "sin":
-            return sympy.cos(p[0] * v) if element.parameters[1] == pi / 2 else sympy.sin(p[0] * v + p[1])
-        case "tanh":
-            return sympy.tanh((v - p[0]) / p[1])
-        case "sign":
-            return sympy.tanh(v / p[0])
-        case "arctan":
-            return sympy.atan((v - p[0]) / p[1])
-        case "exp":
-            return sympy.exp(p[0] * v)
-        case "diode":
-            return p[1] * sympy.log(1 + sympy.exp((v - p[0]) / p[1]))
-        case "abs":
-            return sympy.Abs(v - p[0])
-        case "drag":
-            return v * sympy.Abs(v)
-        case "piecewise-linear":
-            return sympy.Abs(v - p[0]) + p[2] * sympy.Abs(v - p[1])
-        case "power":
-            return sympy.sign(v) * sympy.Abs(v) ** p[0]
-        case "michaelis-menten":
-            return v / (p[0] + v)
-        case "holling":
-            return v**2 / (p[0] ** 2 + v**2)
-        case "gaussian":
-            return sympy.exp(-((v - p[0]) ** 2) / (2 * p[1] ** 2))
-        case _:
-            low, high, *modes = element.parameters
-            knots, weights, constant, slope = cubes(low, high, np.array(modes))
-            bent = [
-                sympy.Float(w, 17) * sympy.Abs(v - sympy.Float(t, 17)) ** 3 for t, w in zip(knots, weights, strict=True)
-            ]
-            return sympy.Add(sympy.Float(constant, 17), sympy.Float(slope, 17) * v, *bent)
+    upright = element.kind == "sin" and element.parameters[1] == pi / 2
+    by_kind: dict[str, Callable[[], Any]] = {
+        "sin": lambda: sympy.cos(p[0] * v) if upright else sympy.sin(p[0] * v + p[1]),
+        "tanh": lambda: sympy.tanh((v - p[0]) / p[1]),
+        "sign": lambda: sympy.tanh(v / p[0]),
+        "arctan": lambda: sympy.atan((v - p[0]) / p[1]),
+        "exp": lambda: sympy.exp(p[0] * v),
+        "diode": lambda: p[1] * sympy.log(1 + sympy.exp((v - p[0]) / p[1])),
+        "abs": lambda: sympy.Abs(v - p[0]),
+        "drag": lambda: v * sympy.Abs(v),
+        "piecewise-linear": lambda: sympy.Abs(v - p[0]) + p[2] * sympy.Abs(v - p[1]),
+        "power": lambda: sympy.sign(v) * sympy.Abs(v) ** p[0],
+        "michaelis-menten": lambda: v / (p[0] + v),
+        "holling": lambda: v**2 / (p[0] ** 2 + v**2),
+        "gaussian": lambda: sympy.exp(-((v - p[0]) ** 2) / (2 * p[1] ** 2)),
+    }
+    return by_kind[element.kind]()
+
+
+def _sympy_curve(element: Element, v: Any) -> Any:
+    """A curve as the sum of cubes of distances from its knots."""
+    import sympy
+
+    low, high, *modes = element.parameters
+    knots, weights, constant, slope = cubes(low, high, np.array(modes))
+    bent = [sympy.Float(w, 17) * sympy.Abs(v - sympy.Float(t, 17)) ** 3 for t, w in zip(knots, weights, strict=True)]
+    return sympy.Add(sympy.Float(constant, 17), sympy.Float(slope, 17) * v, *bent)

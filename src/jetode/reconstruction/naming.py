@@ -252,6 +252,11 @@ class NamedEquation:
             return label(name, unit), f"a hidden coordinate, which the rate of {previous} determines"
         if before.is_shift:
             return label(name, unit), f"the slope of {previous}: how fast {previous} changes"
+        return label(name, unit), self._solved(i, before)
+
+    def _solved(self, i: int, before: Coupled) -> str:
+        """A hidden coordinate as what the row before it says."""
+        form, name, previous = self.form, self.names[i], self.names[i - 1]
         rounded = self._rounded(form).rows[i - 1] if isinstance(form, Equation) else before
         assert isinstance(rounded, Coupled)
         writer, names = text_writer(DIGITS), self.names[:i]
@@ -263,7 +268,7 @@ class NamedEquation:
         below = f"({below})" if len(writer.terms(rounded.factor, names)) > 1 else below
         shown = above if below == "1" else f"{above} / {below}"
         hidden = "a hidden coordinate, which the record does not show but determines"
-        return label(name, unit), f"{hidden}: {name} = {shown}"
+        return f"{hidden}: {name} = {shown}"
 
 
 def named(model: Model) -> NamedEquation | None:
