@@ -247,16 +247,15 @@ class NamedEquation:
             return name, f"{channel} without its noise, shifted and scaled (see the last line)"
         if not isinstance(before, Coupled):
             return name, "a hidden coordinate, found from the record’s past"
-        previous = self.names[i - 1]
         if isinstance(form, Equation) and i - 1 in in_rows(form.elements):
-            return label(name, unit), f"a hidden coordinate, which the rate of {previous} determines"
-        if before.is_shift:
-            return label(name, unit), f"the slope of {previous}: how fast {previous} changes"
-        return label(name, unit), self._solved(i, before)
+            return label(name, unit), f"a hidden coordinate, which the rate of {self.names[i - 1]} determines"
+        return label(name, unit), self._introduced(i, before)
 
-    def _solved(self, i: int, before: Coupled) -> str:
-        """A hidden coordinate as what the row before it says."""
+    def _introduced(self, i: int, before: Coupled) -> str:
+        """What a coordinate is that the row before it introduces."""
         form, name, previous = self.form, self.names[i], self.names[i - 1]
+        if before.is_shift:
+            return f"the slope of {previous}: how fast {previous} changes"
         rounded = self._rounded(form).rows[i - 1] if isinstance(form, Equation) else before
         assert isinstance(rounded, Coupled)
         writer, names = text_writer(DIGITS), self.names[:i]
