@@ -39,6 +39,7 @@ class Examination:
     shortest_part: float = 1.0  # of the fitted and of the held-out share
     starts: int = 4  # past-only forecasts into the held-out stretch: each costs a path through 150 tc
     horizon: float = 3.0  # oscillations such a forecast is followed for
+    known_ahead: float = 0.5  # share of such a stretch that must not be missing, to be judged by
     shortest_horizon: int = 8  # samples of such a forecast that can still fail
     holds: float = 0.4  # std: error within which a forecast holds
     reach: float = 2.0  # times the record's range on either side of its middle: beyond, a long run has left it
