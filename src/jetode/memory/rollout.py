@@ -24,7 +24,7 @@ def monomial_table(exponents: tuple[Exponents, ...], n_variables: int) -> tuple[
     return monomial_program(exponents, n_variables)
 
 
-@leaf(nogil=True)
+@leaf()
 def rates(
     state: FloatArray,
     linear: FloatArray,
@@ -54,7 +54,7 @@ def rates(
             out[0, s] += c * value
 
 
-@leaf(nogil=True)
+@leaf()
 def advance(state: FloatArray, h: float, k: FloatArray) -> None:
     """x + h/6 (k0 + 2 k1 + 2 k2 + k3)."""
     for i in range(state.shape[0]):
@@ -62,7 +62,7 @@ def advance(state: FloatArray, h: float, k: FloatArray) -> None:
             state[i, s] += h / 6.0 * (k[0, i, s] + 2.0 * k[1, i, s] + 2.0 * k[2, i, s] + k[3, i, s])
 
 
-@kernel(error_model="numpy", _nrt=False, nogil=True)
+@kernel(error_model="numpy", _nrt=False)
 def _rollouts(
     state: FloatArray,
     step: float,

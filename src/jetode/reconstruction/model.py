@@ -26,6 +26,7 @@ from jetode.reconstruction.dynamics.base import Ahead, Coefficient, Dynamics, ch
 from jetode.reconstruction.dynamics.rational import RationalDynamics
 from jetode.reconstruction.dynamics.regular import RegularDynamics
 from jetode.reconstruction.evidence import AnyEvidence, Evidence, evidence_of
+from jetode.reconstruction.found_elements import FoundElement, found_elements
 from jetode.reconstruction.held_out_bands import HeldOutBands
 from jetode.reconstruction.naming import NamedEquation, named
 from jetode.reconstruction.record_info import RecordInfo, SplineInfo
@@ -126,6 +127,11 @@ class Model:
         found = self.dynamics.coefficients()
         return tuple(replace(c, stability=kept.get((c.part, c.powers), c.stability)) for c in found)
 
+    @cached_property
+    def elements(self) -> tuple[FoundElement, ...]:
+        """Functions of one coordinate in the equation (sin, abs, …, curve), none where it is polynomial."""
+        return found_elements(self)
+
     @property
     def covariance(self) -> FloatArray:
         """Covariance of :meth:`coefficients`."""
@@ -207,8 +213,9 @@ class Model:
     def update(self, record: Any) -> Model:
         """The model with more samples: ``record`` is its own record as it is now, or what follows its end.
 
-        Coefficients and path are fitted again from the old ones, without a search; the verdict says whether the
-        equation still holds.  A saved model needs the whole record.
+        Coefficients and path are fitted again from the old ones, without a search (those of an approximate equation
+        and of a black box stay as they are); the verdict says whether it still holds.  A saved model needs the whole
+        record.
         """
         from jetode.reconstruction.update import update
 

@@ -18,9 +18,9 @@ from jetode.reconstruction.paper_method import paper
 from jetode.records.conversion import as_records
 from jetode.records.series import Series
 from jetode.signal.artefacts import find_artefacts, note
+from jetode.support.blas import one_thread
 from jetode.support.errors import InputError
 from jetode.support.notebook import watched
-from jetode.support.threads import one_thread
 
 METHODS: Mapping[str, Callable[..., Model]] = MappingProxyType({"joint": joint, "paper": paper})
 

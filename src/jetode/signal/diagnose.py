@@ -25,7 +25,7 @@ from jetode.signal.spline import smooth
 from jetode.signal.suitability import SUITABILITY
 from jetode.signal.surrogate_test import surrogate_test
 from jetode.support import markup
-from jetode.support.threads import one_thread
+from jetode.support.blas import one_thread
 
 MINIMUM_SAMPLES = 200
 SURROGATE_DIMENSION = 3

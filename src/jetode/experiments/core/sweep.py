@@ -15,8 +15,8 @@ from importlib import import_module
 from typing import Any
 
 from jetode.experiments.core.store import DAMAGED, FOREIGN, Chunk, ChunkStore, Task
+from jetode.support.blas import one_thread
 from jetode.support.errors import InputError
-from jetode.support.threads import one_thread
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 Say = Callable[[str], None]

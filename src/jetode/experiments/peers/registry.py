@@ -37,8 +37,8 @@ from jetode.experiments.peers.reservoirs import echo_state, nvar
 from jetode.integration.dop853 import integrate
 from jetode.signal.spline import smooth
 from jetode.support.arrays import FloatArray, IntArray
+from jetode.support.blas import one_thread
 from jetode.support.errors import InputError
-from jetode.support.threads import one_thread
 
 FEWEST_SAMPLES = 200
 Peer = Callable[[FloatArray, float, int], Rollout]  # (values, dt, seed) → forecasts from any end
