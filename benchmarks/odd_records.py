@@ -219,7 +219,7 @@ def record_of(name: str) -> Series:
 def work(task: Task) -> dict[str, Any]:
     """What a worker does: grade, whether it is one of the expert's, whether an exact model is the true one."""
     odd, begin = RECORDS[task.label], time.process_time()
-    budget = Budget(task.options["cpu_seconds"], time.process_time)
+    budget = Budget(task.options["cpu_seconds"], now=time.process_time)
     model = jetode.reconstruct(record_of(task.label), budget=budget)
     row: dict[str, Any] = {
         "record": task.label, "grade": model.verdict.grade, "expert": " or ".join(odd.grades),

@@ -66,6 +66,18 @@ def test_grades():
     assert verdict_of(long).grade == "forecast"
 
 
+def test_an_equation_that_holds_to_the_end_is_not_lost_to_a_simple_method_that_does_so_too():
+    def ending(kind, growth, terms=None):
+        simple = made("autoregression", "simple", 0.001)
+        return Contest.of([simple, made("the other", kind, growth, terms)], TRIALS, [RECORD])
+
+    tie = verdict_of(ending("equation", 0.0012, 5))
+    assert tie.grade == "approximate" and "Autoregression forecasts it as far" in tie.reason
+    assert verdict_of(ending("memory", 0.0012)).grade == "forecast"
+    assert verdict_of(ending("black box", 0.0012)).grade == "none"  # says no more than the simple method
+    assert verdict_of(ending("equation", 0.3, 5)).grade == "none"  # fails before
+
+
 def test_of_equals_the_one_that_says_most_forecasts():
     same = np.random.default_rng(1)
     ahead = np.arange(TRIALS.steps + 1) / TRIALS.period
@@ -158,3 +170,17 @@ def test_a_black_box_forecasts_from_the_end_of_any_record_and_after_json(name):
     np.testing.assert_allclose(there.values, from_inside.values)
     coarse = dynamics.forecast(Ahead(4.0, 2 * RECORD.dt))
     np.testing.assert_allclose(coarse.values, run.values[::2])
+
+
+def test_bands_of_a_fading_record_widen_as_its_errors_have_grown():
+    rng = np.random.default_rng(5)
+    sizes = np.geomspace(1.0, 0.5, 41)  # errors grow by the cube of what fades, which no power up to 2 explains
+    held, rest = np.zeros(2), 300
+    for _ in range(rest):
+        errors = rng.standard_normal((41, 12)) / sizes[:, None] ** 3
+        bands = HeldOutBands.relative(errors[:40], sizes[:40], sizes[40], 0.1, 4.0)
+        plain = HeldOutBands.of(errors[:40], 0.1, 4.0)
+        for i, found in enumerate((bands, plain)):
+            shown = found.around(flat(12))
+            held[i] += np.mean((shown.lower <= errors[40]) & (errors[40] <= shown.upper))
+    assert 0.85 < held[0] / rest < 0.97 and held[1] < held[0]

@@ -52,15 +52,25 @@ def test_single_wild_samples_leave_the_equation_exact(lorenz):
 
 
 def test_a_mean_far_from_0(lorenz):
-    for noise in (0.0, 0.05):
-        values = jetode.add_noise(lorenz.values, noise, np.random.default_rng(0)) if noise else lorenz.values
-        model = examined(values + 1e6 * values.std())
-        assert model.verdict.grade != "exact" and "1e+06 std from 0" in model.verdict.reason
-        assert "Subtract a constant" in model.verdict.advice
+    """Refused before any fit; the contest that follows takes its record as it is."""
+    values = jetode.add_noise(lorenz.values, 0.05, np.random.default_rng(0))[:2400:4]
+    model = examined(values + 1e6 * values.std())
+    assert model.verdict.grade != "exact" and "1e+06 std from 0" in model.verdict.reason
+    assert "Subtract a constant" in model.verdict.advice
+
+
+def test_a_mean_far_from_0_without_noise(lorenz):
+    budget = jetode.Budget()  # simple forecasts are enough here
+    model = examined(
+        lorenz.values + 1e6 * lorenz.std,
+        budget=budget,
+        progress=lambda stage: budget.cancel() if "memory" in stage else None,
+    )
+    assert model.verdict.grade != "exact" and "1e+06 std from 0" in model.verdict.reason
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("limit", [(-8.0, 8.0), (-np.inf, 6.0)], ids=["both", "top"])
 def test_a_clipped_record(lorenz, limit):
-    model = examined(np.clip(lorenz.values, *limit), max_seconds=40.0)
+    model = examined(np.clip(lorenz.values[:2000], *limit), max_seconds=10.0)
     assert model.verdict.grade != "exact"

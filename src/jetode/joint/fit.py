@@ -16,10 +16,10 @@ from jetode.joint.constraints import Constraints
 from jetode.joint.forms.base import PRIOR, Candidate
 from jetode.joint.forms.registry import ladder
 from jetode.joint.null_space_proposals import DEGREES, LINEAR, Proposal
-from jetode.joint.parts import equation_of, is_pole_constant
+from jetode.joint.parts import equation_of, is_pole_constant, released
 from jetode.joint.path import Identified, StateFit, describe, estimate_path, final_q
 from jetode.joint.problem import SMALLEST_SIGMA, Loss, Prepared, prepare
-from jetode.joint.progress import Budget, WithModel
+from jetode.joint.progress import Budget, Effort, WithModel
 from jetode.joint.search import FREE, climb, propose, search, search_linear
 from jetode.joint.search_settings import DECISION, SEARCH
 from jetode.joint.shooting.annealing import Schedule, anneal
@@ -27,6 +27,7 @@ from jetode.joint.shooting.gaussnewton import Data, Fit, Linearisation, path_sta
 from jetode.joint.term_stability import TermStability, term_stability
 from jetode.records.series import Series
 from jetode.signal.delay import false_nearest_neighbours
+from jetode.signal.oscillations import fades
 from jetode.signal.scales import Unsuitable
 from jetode.support.arrays import FloatArray
 
@@ -35,7 +36,6 @@ POLISH_ITERATIONS = 14
 HOPELESS = 100.0  # cost per sample at which the path of a searched equation through a noisy record is given up
 ORDERS = (2, 3, 4, 5)
 LINEAR_ORDERS = (2, 4)  # of linear equations: one oscillator, or two that are coupled
-MOST_ITERATIONS = 4500  # of the search: eight times what Lorenz at 15 % needs, about 60 s for 6,001 samples
 CLEAN_ITERATIONS = 3000  # where the null space of a clean record has found nothing: its iterations take longer
 FNN_SAMPLES = 3000
 DELAY = 0.5  # tc: of the false neighbours
@@ -45,29 +45,6 @@ UNFOLLOWED = (
     "No equation of the family follows this record once its path has to obey it: another form, or noise that is not "
     "white (give its size with sigma)."
 )
-
-
-class Effort:
-    """A bound on the Gauss–Newton iterations of the search, the same on any machine: a channel that no form fits
-    would be searched to the last rung of the ladder."""
-
-    def __init__(self, interrupt: Callable[[], bool], most: int = MOST_ITERATIONS) -> None:
-        self._interrupt = interrupt
-        self._left = most
-
-    def limit(self, most: int) -> None:
-        """Allow no more than so many iterations from here on."""
-        self._left = min(self._left, most)
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether the bound has ended the search."""
-        return self._left < 0
-
-    def __call__(self) -> bool:
-        """Asked once per iteration: whether to stop."""
-        self._left -= 1
-        return self.exhausted or self._interrupt()
 
 
 @dataclass(frozen=True)
@@ -114,12 +91,11 @@ class JointFit:
 def polish(prepared: Prepared, terms_fit: Fit, sigma: float, interrupt: Callable[[], bool]) -> tuple[Data, Fit]:
     """Carry a selected fit, D no longer held, to all samples at noise level ``sigma`` and to its final continuity."""
     level = max(sigma, SEARCH.sigma)
-    count = len(terms_fit.terms.exponents)
-    released = replace(terms_fit.terms, mean=np.zeros(count), precision=np.full(count, 1e-3 * PRIOR.ridge))
-    model = Identified(released, prepared.amplitude, prepared.time, level, np.zeros((0, 0)))
+    terms = released(terms_fit.terms, 1e-3 * PRIOR.ridge)
+    model = Identified(terms, prepared.amplitude, prepared.time, level, np.zeros((0, 0)))
     bearable = np.inf if prepared.clean or interrupt() else HOPELESS  # a stopped fit ends with what it has
     data, path = estimate_path(model, prepared, interrupt, bearable)
-    fit = replace(path, terms=released)
+    fit = replace(path, terms=terms)
     if not np.isfinite(fit.cost):
         return data, fit
     while True:
@@ -212,11 +188,17 @@ def null_space_form(
     return None
 
 
+def _is_decay(prepared: Prepared) -> bool:
+    """Whether every record comes to rest."""
+    return all(fades(prepared.jets.u[piece, 0]) for piece in prepared.jets.pieces())
+
+
 def searched_form(request: Request, prepared: Prepared, interrupt: Effort, say: Callable[[str], None]) -> Formed:
     """Order, form and terms by the search.
 
     Without an order linear equations come first, which take no time; then order 2 where false neighbours suggest it,
-    then 3, then 4, until one satisfies; of those that do not, the third.
+    then 3, then 4, until one satisfies; of those that do not, the third.  A plane whose flow follows a decay as well as
+    the noise allows is not left for a higher order, which could only imitate the terms that the plane's lacks (6.4).
     """
     if request.order is not None:
         return prepared, search(prepared, request.order, interrupt, say, request.constraints)
@@ -228,7 +210,7 @@ def searched_form(request: Request, prepared: Prepared, interrupt: Effort, say: 
     if false_neighbour_order(prepared) == 2:
         planar = request.prepared(2)
         found = search(planar, 2, interrupt, say)
-        if found.satisfies():
+        if found.satisfies() or (found.follows() and _is_decay(planar)):
             return planar, found
     found = search(prepared, 3, interrupt, say)
     if not (found.satisfies() or interrupt()):
@@ -249,11 +231,7 @@ def identify_form(
 
     A rational proposal that is not accepted leaves the record to the search, with all its iterations.
     """
-
-    def interrupt() -> bool:
-        return budget.spent
-
-    effort = Effort(interrupt)
+    effort = budget.effort()
     say("smoothing the record")
     prepared = request.prepared(request.order or 3)
     if prepared.clean and request.constraints == FREE:
@@ -261,12 +239,14 @@ def identify_form(
         if isinstance(formed, Proposal):
             if accept(formed):
                 return formed, False
-            effort = Effort(interrupt)
+            effort = budget.effort()
         elif formed is not None:
             return formed, effort.exhausted
         else:
             effort.limit(CLEAN_ITERATIONS)
-    return searched_form(request, prepared, effort, say), effort.exhausted
+    formed = searched_form(request, prepared, effort, say)
+    budget.searched(effort)
+    return formed, effort.exhausted
 
 
 def refined(prepared: Prepared, data: Data, fit: Fit, interrupt: Callable[[], bool]) -> tuple[Data, Fit, float]:

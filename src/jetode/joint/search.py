@@ -65,7 +65,7 @@ def search_linear(prepared: Prepared, order: int, interrupt: Interrupt, progress
     progress(f"linear equation of order {order}")
     problem, linear = _problem(prepared, order), plain_candidate(order, 1)
     data, n = problem.data, problem.data.n_samples
-    begun = linear.form.start(prepared.jets.head(data.y.size), linear.guess)
+    begun = linear.start(prepared.jets.head(data.y.size))
     ceiling = DECISION.gross * n
     fit = anneal(data, begun.terms, begun.states[data.layout.first], COOLING.patient, interrupt, ceiling=ceiling)
     if not fit.cost <= DECISION.suspicious(n) * n:

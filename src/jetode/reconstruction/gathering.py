@@ -10,6 +10,7 @@ import numpy as np
 
 from jetode.equations.closure import Closure
 from jetode.equations.field import Field
+from jetode.equations.polynomials import Library
 from jetode.equations.regular import RegularClosure
 from jetode.integration.dop853 import Stop
 from jetode.integration.forecast import MAX_STEP, forecast, forecast_many
@@ -20,7 +21,7 @@ from jetode.reconstruction.evidence import Evidence
 from jetode.reconstruction.held_out import HeldOut, held_out
 from jetode.reconstruction.settings import EXAMINATION, INTEGRATION
 from jetode.records.series import Series
-from jetode.signal.oscillations import count_oscillations, mean_drift
+from jetode.signal.oscillations import count_oscillations, fades, mean_drift
 from jetode.signal.spectrum import welch
 from jetode.support.arrays import FloatArray
 
@@ -105,14 +106,8 @@ def _long_run(regular: RegularClosure, states: FloatArray, tc: float, spacing: f
         return found
     exponents, errors = tuple(lyapunov.exponents.tolist()), tuple(lyapunov.standard_errors.tolist())
     measured = (found.bounded, found.distance, found.spread_ratio, found.spectrum_distance)
-    settles = exponents[0] < 0.0 and _fades(run.values)
+    settles = exponents[0] < 0.0 and fades(run.values)
     return _LongRun(*measured, exponents, errors, lyapunov.dimension, settles)
-
-
-def _fades(values: FloatArray) -> bool:
-    """Whether the second half of a run moves less than the first."""
-    half = values.size // 2
-    return bool(np.std(values[half:]) < EXAMINATION.settled_spread * np.std(values[:half]))
 
 
 def _own_span(regular: RegularClosure, records: Sequence[FloatArray], dt: float, spacing: float) -> _LongRun:
@@ -133,12 +128,24 @@ def _own_span(regular: RegularClosure, records: Sequence[FloatArray], dt: float,
     )
 
 
+def own_motion(states: FloatArray, degree: int = EXAMINATION.redundant_degree) -> float:
+    """Share of the last coordinate's variance that no polynomial of the others explains (6.4): 0 where the motion is of
+    a lower order than its equation; NaN for fewer than three coordinates."""
+    if states.shape[1] < 3:
+        return nan
+    scaled = (states - states.mean(axis=0)) / np.maximum(states.std(axis=0), 1e-300)
+    features = Library.total_degree(states.shape[1] - 1, degree).evaluate(np.ascontiguousarray(scaled[:, :-1]))
+    fitted = features @ np.linalg.lstsq(features, scaled[:, -1], rcond=None)[0]
+    return float(np.mean((scaled[:, -1] - fitted) ** 2))
+
+
 def gather(joint: JointFit, records: Sequence[Series], interrupt: Callable[[], bool]) -> Evidence:
     """All evidence for a fit."""
     model, jets = joint.identified, joint.prepared.jets
     residuals = np.concatenate([p.residuals for p in joint.paths])
     states = np.concatenate([p.states for p in joint.paths])
-    run = _long_run(model.regular, states[~np.isnan(states[:, 0])], model.time, jets.spacing)
+    present = states[~np.isnan(states[:, 0])]
+    run = _long_run(model.regular, present, model.time, jets.spacing)
     if run.transient:
         whole = [p.states[~np.isnan(p.states[:, 0])] for p in joint.paths]
         own = _own_span(model.regular, whole, records[0].dt, jets.spacing)
@@ -171,15 +178,17 @@ def gather(joint: JointFit, records: Sequence[Series], interrupt: Callable[[], b
         offset=abs(float(np.mean(smooth))) / float(np.std(smooth)),
         clean=joint.prepared.clean,
         certainty=_certainty(joint),
+        own_motion=own_motion(present) if run.transient else nan,
         **vars(run),
     )
 
 
 def _certainty(joint: JointFit) -> float:
-    """The least certain free coefficient over its standard error."""
+    """The least certain free coefficient over its standard error; a kink or a phase may well be 0."""
     model = joint.identified
-    errors = np.sqrt(np.maximum(np.diag(model.covariance), 1e-300))
-    return float(np.min(np.abs(model.terms.coefficients[model.terms.free]) / errors, initial=inf))
+    terms, errors = model.terms, np.sqrt(np.maximum(np.diag(model.covariance), 1e-300))
+    z = np.abs(terms.coefficients[terms.free]) / errors
+    return float(np.min(z[~terms.is_parameter[terms.free]], initial=inf))
 
 
 def bounded_runs(closure: Closure, embedding: Embedding, states: FloatArray) -> int:

@@ -20,6 +20,7 @@ from jetode.reconstruction.settings import EXAMINATION
 from jetode.records.series import Series
 from jetode.signal.oscillations import oscillation
 from jetode.support.arrays import BoolArray, FloatArray
+from jetode.support.threads import side_by_side
 
 RUN = 5  # samples in a row that end a forecast: one wild sample does not
 
@@ -91,15 +92,17 @@ def _followed(model: Identified, record: Series, cut: int, path: FloatArray) -> 
     wrong = min(RUN, horizon // 4)
     spread = np.std(path[known], axis=0)
     lead = max(FEWEST_SAMPLES, round(EXAMINATION.shortest_part * model.time / record.dt))
-    times = []
-    for start in _starts(known, cut, lead, horizon):
+
+    def holds_for(start: int) -> float:
         state = past_state(model, record, start).end
         run = forecast(model.regular.field, state, spread, horizon * record.dt, record.dt).values
         truth = path[start : start + horizon + 1, 0]
         guess = np.full(truth.size, np.nanmean(truth))
         guess[: run.size] = np.where(np.isfinite(run), run, guess[: run.size])
         truth = np.where(np.isnan(truth), guess, truth)  # what is not known is no error
-        times.append(valid_prediction_time(run, truth, record.dt, threshold=EXAMINATION.holds, run=wrong))
+        return valid_prediction_time(run, truth, record.dt, threshold=EXAMINATION.holds, run=wrong)
+
+    times = side_by_side(holds_for, _starts(known, cut, lead, horizon))
     return HeldOut(nan, float(np.median(times)) / (period * record.dt), tuple(times)) if times else HeldOut()
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jetode.joint.shooting.kernels import CHUNK, KERNEL, LEAF, _add_symmetric, _mirror
+from jetode.joint.shooting.sums import CHUNK, KERNEL, LEAF, _add_symmetric, _mirror
 from jetode.support.compiled import kernel, leaf
 
 
@@ -191,6 +191,7 @@ def _propagate(spans, transitions, shifts, info, gradient, smoothers, q2, steps,
             steps[k, c] -= factor * acc
 
 
+@np.errstate(over="ignore", invalid="ignore")  # of coefficients that nothing determines
 def propagate_covariance(spans, transitions, arrows, cross, smoothers, q2, theta_covariance):
     """Posterior covariance of every node's state, and of state with coefficients (θ uncertain as given).
 
