@@ -20,6 +20,10 @@ STEEPEST = 60.0  # e-folds over the visited range: more cannot be computed with
 EXPONENTS = (0.25, 0.5, 1.5, 2.5, 3.5)
 HALVES = (0.05, 0.15, 0.4, 1.0, 3.0)  # std: saturation from almost everywhere to almost nowhere
 RATIOS = (-1.0, -0.5, 1.0)
+SIGN_WIDTH = 0.12  # std: a step that is narrower is a sign, a wider one a saturation
+WIDEST = 5.0  # std: a wider one cannot be told from the first powers of its coordinate
+LEAST_TURN = 1.2  # radians over the visited range: less is a parabola or a cubic
+LEAST_RISE = 1.0  # e-folds over the visited range: less is a parabola
 
 
 def _centred(v: FloatArray) -> Iterator[Parameters]:
@@ -71,3 +75,22 @@ GUESSES: Mapping[str, Callable[[FloatArray], Iterator[Parameters]]] = MappingPro
         "holling": _half, "gaussian": _centred,
     }
 )  # fmt: skip
+
+
+def sensible(kind: str, parameters: Parameters, v: FloatArray) -> bool:
+    """Whether parameters still describe what the kind is meant for, on the samples of its coordinate."""
+    std, low, high = float(np.std(v)), float(v.min()), float(v.max())
+    if kind == "sign":
+        return abs(parameters[0]) < SIGN_WIDTH * std
+    if kind in ("tanh", "arctan", "diode", "gaussian"):
+        centre, width = parameters
+        return low < centre < high and SIGN_WIDTH * std < abs(width) < WIDEST * std
+    if kind == "sin":
+        return abs(parameters[0]) * (high - low) > LEAST_TURN
+    if kind in ("abs", "piecewise-linear"):
+        return all(low < kink < high for kink in parameters[:2])
+    if kind == "michaelis-menten":
+        return -low < parameters[0] < WIDEST * std
+    if kind == "exp":
+        return LEAST_RISE < abs(parameters[0]) * (high - low) < 2.0 * STEEPEST
+    return True
