@@ -109,7 +109,9 @@ def test_bad_fields_are_refused() -> None:
 def test_the_jacobian_of_a_field_with_an_element(name: str) -> None:
     """f times a monomial in one row, alone in another: both by the chain rule."""
     element = Element.start(name, 1).with_parameters(0.8 * p + 0.3 for p in Element.start(name, 1).parameters)
-    field = Field(3, ({(1, 0, 2, 1): 0.4, (0, 1, 0, 0): -1.0}, {(0, 0, 0, 1): 1.5, (2, 0, 0, 0): 0.1}), None, (element,))
+    field = Field(
+        3, ({(1, 0, 2, 1): 0.4, (0, 1, 0, 0): -1.0}, {(0, 0, 0, 1): 1.5, (2, 0, 0, 0): 0.1}), None, (element,)
+    )
     points = np.random.default_rng(4).uniform(0.2, 1.4, size=(6, 3))
     f = element(points[:, 1])
     assert np.allclose(field(points)[:, 1], 0.4 * points[:, 0] * points[:, 2] ** 2 * f - points[:, 1], rtol=1e-13)

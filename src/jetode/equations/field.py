@@ -67,9 +67,9 @@ class Field:
             raise InputError("The 'denominator' parameter must have at least one term. Got an empty one instead.")
         if self.elements and self.denominator is not None:
             raise InputError("The 'elements' parameter must be empty for a field with a denominator. Got some instead.")
-        for element in self.elements:
-            if not 0 <= element.variable < self.dimension:
-                raise InputError(f"An element must be of one of {self.dimension} coordinates. Got {element} instead.")
+        for one in self.elements:
+            if not 0 <= one.variable < self.dimension:
+                raise InputError(f"An element must be of one of {self.dimension} coordinates. Got {one} instead.")
 
     @classmethod
     def polynomial(cls, rows: Sequence[Mapping[Exponents, float]], elements: Sequence[Element] = ()) -> Field:
@@ -103,9 +103,9 @@ class Field:
         variable = np.where(variable == self.n_variables - 1, table - 1, variable + 1)
         layout = [self.dimension, self.chain, len(self.elements), denominator is not None, nested]
         parameters: list[float] = []
-        for element in self.elements:
-            layout += [element.info.code, element.variable, len(parameters)]
-            parameters += element.parameters
+        for one in self.elements:
+            layout += [one.info.code, one.variable, len(parameters)]
+            parameters += one.parameters
         arrays = (
             np.array(layout, dtype=np.int64),
             (table + parent).astype(np.uint32),

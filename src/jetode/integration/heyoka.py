@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from jetode.equations.field import Field
 from jetode.equations.elements import Element
+from jetode.equations.field import Field
 from jetode.equations.polynomials import Exponents, evaluate
 from jetode.integration.dop853 import POLE_FRACTION, STEPS_PER_SAMPLE, Integration, Stop
 from jetode.support.arrays import FloatArray

@@ -16,7 +16,7 @@ from jetode.joint.constraints import Constraints
 from jetode.joint.forms.base import PRIOR, Candidate
 from jetode.joint.forms.registry import ladder
 from jetode.joint.null_space_proposals import DEGREES, LINEAR, Proposal
-from jetode.joint.parts import equation_of, is_pole_constant
+from jetode.joint.parts import equation_of, is_pole_constant, released
 from jetode.joint.path import Identified, StateFit, describe, estimate_path, final_q
 from jetode.joint.problem import SMALLEST_SIGMA, Loss, Prepared, prepare
 from jetode.joint.progress import Budget, WithModel
@@ -114,12 +114,11 @@ class JointFit:
 def polish(prepared: Prepared, terms_fit: Fit, sigma: float, interrupt: Callable[[], bool]) -> tuple[Data, Fit]:
     """Carry a selected fit, D no longer held, to all samples at noise level ``sigma`` and to its final continuity."""
     level = max(sigma, SEARCH.sigma)
-    count = len(terms_fit.terms.exponents)
-    released = replace(terms_fit.terms, mean=np.zeros(count), precision=np.full(count, 1e-3 * PRIOR.ridge))
-    model = Identified(released, prepared.amplitude, prepared.time, level, np.zeros((0, 0)))
+    terms = released(terms_fit.terms, 1e-3 * PRIOR.ridge)
+    model = Identified(terms, prepared.amplitude, prepared.time, level, np.zeros((0, 0)))
     bearable = np.inf if prepared.clean or interrupt() else HOPELESS  # a stopped fit ends with what it has
     data, path = estimate_path(model, prepared, interrupt, bearable)
-    fit = replace(path, terms=released)
+    fit = replace(path, terms=terms)
     if not np.isfinite(fit.cost):
         return data, fit
     while True:

@@ -299,7 +299,8 @@ def linearise(states, coefficients, linear):
     scratch = (
         np.empty((s, d)), np.empty((s, program.parent.shape[0])), np.empty((s, n_elements, ROOM)),
         np.zeros((s, d, n_elements)), np.empty((s, n_free)), jacobians, np.empty((s, d, d)), np.empty((s, d, d)),
-        np.empty((d, d)), np.empty(d + n_elements), np.empty(d + n_elements), np.empty((d, columns)), np.empty((d, columns)), np.empty((4, columns)), np.empty((rows, n_free + 1)),
+        np.empty((d, d)), np.empty(d + n_elements), np.empty(d + n_elements), np.empty((d, columns)),
+        np.empty((d, columns)), np.empty((4, columns)), np.empty((rows, n_free + 1)),
     )  # fmt: skip
     slopes = coefficients[program.partials.terms] * program.partials.powers
     normal = np.zeros((n_free + 1, n_free + 1))
