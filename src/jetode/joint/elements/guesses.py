@@ -23,6 +23,7 @@ RATIOS = (-1.0, -0.5, 1.0)
 SIGN_WIDTH = 0.12  # std: a step that is narrower is a sign, a wider one a saturation
 WIDEST = 5.0  # std: a wider one cannot be told from the first powers of its coordinate
 LEAST_TURN = 1.2  # radians over the visited range: less is a parabola or a cubic
+NEAREST_ONE = 0.2  # an exponent nearer to 1 is the linear term, and the difference to it v log|v|
 LEAST_RISE = 1.0  # e-folds over the visited range: less is a parabola
 
 
@@ -91,6 +92,8 @@ def sensible(kind: str, parameters: Parameters, v: FloatArray) -> bool:
         return all(low < kink < high for kink in parameters[:2])
     if kind == "michaelis-menten":
         return -low < parameters[0] < WIDEST * std
+    if kind == "power":
+        return NEAREST_ONE < abs(parameters[0] - 1.0) and 0.1 < parameters[0] < 6.0
     if kind == "exp":
         return LEAST_RISE < abs(parameters[0]) * (high - low) < 2.0 * STEEPEST
     return True

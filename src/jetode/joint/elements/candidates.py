@@ -1,0 +1,96 @@
+"""Linear equations with elements as forms of the joint fit (docs/mathematics.md (8.8)), and where their fit begins.
+
+An element of u0 whose derivatives act too, u_n = … + Σ_k b_k (d/dt)^k f(u0), is regular in the coordinates
+
+    x_i' = x_{i+1} + β_i f(x_0)   (i < n − 1),        x_{n−1}' = c + Σ_j c_j x_j + β_{n−1} f(x_0),
+
+where nothing is differentiated; b_{n−1−i} = β_i − Σ_{k<i} c_{n−i+k} β_k.  All other elements stand in the last row alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jetode.equations.element_terms import PlacedElement
+from jetode.equations.elements import Element
+from jetode.equations.equation import Equation
+from jetode.equations.polynomials import total_degree_exponents
+from jetode.equations.regular import equation_of_rows
+from jetode.equations.rows import Coupled, part_names
+from jetode.joint.candidates import states_for
+from jetode.joint.elements.discover import Discovery, Suggestion
+from jetode.joint.forms.base import Candidate
+from jetode.joint.forms.pole_free import PoleFree
+from jetode.joint.problem import Prepared
+from jetode.joint.shooting.gaussnewton import Data
+from jetode.joint.shooting.layout import Terms
+from jetode.support.arrays import FloatArray
+
+
+def linear_form(order: int, spread: bool = False) -> PoleFree:
+    """Every linear term in the last row, the rows before it shifts that elements can be added to where ``spread``."""
+    parts: list[tuple[str, tuple[tuple[int, ...], ...]]] = []
+    for i in range(0 if spread else order - 2, order - 1):
+        offset, factor, _ = part_names(i, order)
+        parts += [(offset, ()), (factor, ((0,) * (i + 1),))]
+    return PoleFree(order, (*parts, ("P", tuple(total_degree_exponents(order, 1)))))
+
+
+def element_form(order: int, elements: tuple[Element, ...], spread: bool) -> PoleFree:
+    """A linear equation with elements, the first of them in every row where ``spread``."""
+    form = linear_form(order, spread)
+    for element in elements:
+        form = form.with_element(element, "P")
+    if spread:
+        rows = {f"{part_names(i, order)[0]}.0": ((0,) * (i + 1),) for i in range(order - 1)}
+        form = form.with_parts(**rows)
+    return form
+
+
+def candidate_of(suggestion: Suggestion) -> Candidate:
+    """The form of a suggestion, unfitted."""
+    order = suggestion.order
+    return Candidate(element_form(order, suggestion.elements, suggestion.spread), {(0,) * (order - 1): 1.0})
+
+
+def weak_coefficients(discovery: Discovery, suggestion: Suggestion) -> FloatArray:
+    """c, c_0 … c_{n−1}, then b_0 … of every element by least squares on the weak form."""
+    weak = discovery.weak
+    columns = [weak.linear]
+    for m, element in enumerate(suggestion.elements):
+        argument = discovery.arguments[element.variable]
+        count = weak.order if suggestion.spread and m == 0 else 1
+        values = element(argument.places)
+        columns += [(operator @ values)[:, None] for operator in argument.operators[:count]]
+    matrix = np.column_stack(columns)
+    scale = np.maximum(np.linalg.norm(matrix, axis=0), 1e-300)
+    return np.asarray(np.linalg.lstsq(matrix / scale, weak.target, rcond=1e-10)[0] / scale)
+
+
+def _gains(b: FloatArray, c: FloatArray) -> FloatArray:
+    """β_0 … β_{n−1} from b_0 … b_{n−1} and c_0 … c_{n−1}."""
+    n = c.size
+    beta = np.zeros(n)
+    for i in range(n):
+        beta[i] = b[n - 1 - i] + sum(c[n - i + k] * beta[k] for k in range(i))
+    return beta
+
+
+def equation_from(discovery: Discovery, suggestion: Suggestion) -> Equation:
+    """The equation of a suggestion with the coefficients of the weak form."""
+    n, found = suggestion.order, weak_coefficients(discovery, suggestion)
+    linear = [(0,) * n, *(tuple(int(i == j) for i in range(n)) for j in range(n))]
+    rows = (*(Coupled.shift(i) for i in range(n - 1)), dict(zip(linear, found[: n + 1].tolist(), strict=True)))
+    gains = found[n + 1 :]
+    if suggestion.spread:
+        acting = [{i: {linear[0]: float(g)} for i, g in enumerate(_gains(gains, found[1 : n + 1]))}]
+    else:
+        acting = [{n - 1: {linear[0]: float(b)}} for b in gains]
+    placed = tuple(PlacedElement(e, rows_of) for e, rows_of in zip(suggestion.elements, acting, strict=True))
+    return equation_of_rows(rows, placed)
+
+
+def begin(prepared: Prepared, data: Data, discovery: Discovery, suggestion: Suggestion) -> tuple[Terms, FloatArray]:
+    """The terms of a suggestion with the coefficients of the weak form, and states at the nodes from the jets."""
+    equation = equation_from(discovery, suggestion)
+    return candidate_of(suggestion).form.terms(equation), states_for(prepared, equation, data)
