@@ -14,7 +14,7 @@ import numpy as np
 from jetode.equations.element_terms import PlacedElement
 from jetode.equations.elements import Element
 from jetode.equations.equation import Equation
-from jetode.equations.polynomials import total_degree_exponents
+from jetode.equations.polynomials import Exponents, total_degree_exponents
 from jetode.equations.regular import equation_of_rows
 from jetode.equations.rows import Coupled, part_names
 from jetode.joint.candidates import states_for
@@ -53,21 +53,20 @@ def candidate_of(suggestion: Suggestion) -> Candidate:
     return Candidate(element_form(order, suggestion.elements, suggestion.spread), {(0,) * (order - 1): 1.0})
 
 
-def weak_coefficients(discovery: Discovery, suggestion: Suggestion) -> FloatArray:
-    """c, c_0 … c_{n−1}, then b_0 … of every element by least squares on the weak form."""
-    weak = discovery.weak
-    columns = [weak.linear]
-    for m, element in enumerate(suggestion.elements):
-        argument = discovery.arguments[element.variable]
-        count = weak.order if suggestion.spread and m == 0 else 1
-        values = element(argument.places)
-        columns += [(operator @ values)[:, None] for operator in argument.operators[:count]]
-    matrix = np.column_stack(columns)
+def weak_columns(discovery: Discovery, element: Element, count: int) -> FloatArray:
+    """The weak integrals of an element and of its first derivatives, ``count`` in all."""
+    argument = discovery.arguments[element.variable]
+    values = element(argument.places)
+    return np.column_stack([operator @ values for operator in argument.operators[:count]])
+
+
+def weak_solution(matrix: FloatArray, target: FloatArray) -> FloatArray:
+    """Least squares with scaled columns."""
     scale = np.maximum(np.linalg.norm(matrix, axis=0), 1e-300)
-    return np.asarray(np.linalg.lstsq(matrix / scale, weak.target, rcond=1e-10)[0] / scale)
+    return np.asarray(np.linalg.lstsq(matrix / scale, target, rcond=1e-10)[0] / scale)
 
 
-def _gains(b: FloatArray, c: FloatArray) -> FloatArray:
+def gains_of(b: FloatArray, c: FloatArray) -> FloatArray:
     """β_0 … β_{n−1} from b_0 … b_{n−1} and c_0 … c_{n−1}."""
     n = c.size
     beta = np.zeros(n)
@@ -76,18 +75,25 @@ def _gains(b: FloatArray, c: FloatArray) -> FloatArray:
     return beta
 
 
+def linear_monomials(order: int) -> list[Exponents]:
+    """1, u_0, … u_{n−1}."""
+    return [(0,) * order, *(tuple(int(i == j) for i in range(order)) for j in range(order))]
+
+
 def equation_from(discovery: Discovery, suggestion: Suggestion) -> Equation:
     """The equation of a suggestion with the coefficients of the weak form."""
-    n, found = suggestion.order, weak_coefficients(discovery, suggestion)
-    linear = [(0,) * n, *(tuple(int(i == j) for i in range(n)) for j in range(n))]
-    rows = (*(Coupled.shift(i) for i in range(n - 1)), dict(zip(linear, found[: n + 1].tolist(), strict=True)))
+    n, weak, elements = suggestion.order, discovery.weak, suggestion.elements
+    columns = [weak_columns(discovery, e, n if suggestion.spread else 1) for e in elements]
+    found = weak_solution(np.column_stack([weak.linear, *columns]), weak.target)
+    constant, *_ = monomials = linear_monomials(n)
+    last = dict(zip(monomials, found[: n + 1].tolist(), strict=True))
     gains = found[n + 1 :]
     if suggestion.spread:
-        acting = [{i: {linear[0]: float(g)} for i, g in enumerate(_gains(gains, found[1 : n + 1]))}]
+        acting = [{i: {constant: float(g)} for i, g in enumerate(gains_of(gains, found[1 : n + 1]))}]
     else:
-        acting = [{n - 1: {linear[0]: float(b)}} for b in gains]
-    placed = tuple(PlacedElement(e, rows_of) for e, rows_of in zip(suggestion.elements, acting, strict=True))
-    return equation_of_rows(rows, placed)
+        acting = [{n - 1: {constant: float(b)}} for b in gains]
+    placed = tuple(PlacedElement(e, rows) for e, rows in zip(elements, acting, strict=True))
+    return equation_of_rows((*(Coupled.shift(i) for i in range(n - 1)), last), placed)
 
 
 def begin(prepared: Prepared, data: Data, discovery: Discovery, suggestion: Suggestion) -> tuple[Terms, FloatArray]:

@@ -22,6 +22,7 @@ HALVES = (0.05, 0.15, 0.4, 1.0, 3.0)  # std: saturation from almost everywhere t
 RATIOS = (-1.0, -0.5, 1.0)
 SIGN_WIDTH = 0.12  # std: a step that is narrower is a sign, a wider one a saturation
 WIDEST = 5.0  # std: a wider one cannot be told from the first powers of its coordinate
+EDGE = 0.02  # of the samples that must lie beyond a kink on either side
 LEAST_TURN = 1.2  # radians over the visited range: less is a parabola or a cubic
 NEAREST_ONE = 0.2  # an exponent nearer to 1 is the linear term, and the difference to it v log|v|
 LEAST_RISE = 1.0  # e-folds over the visited range: less is a parabola
@@ -81,6 +82,7 @@ GUESSES: Mapping[str, Callable[[FloatArray], Iterator[Parameters]]] = MappingPro
 def sensible(kind: str, parameters: Parameters, v: FloatArray) -> bool:
     """Whether parameters still describe what the kind is meant for, on the samples of its coordinate."""
     std, low, high = float(np.std(v)), float(v.min()), float(v.max())
+    inner = np.quantile(v, (EDGE, 1.0 - EDGE))
     if kind == "sign":
         return abs(parameters[0]) < SIGN_WIDTH * std
     if kind in ("tanh", "arctan", "diode", "gaussian"):
@@ -89,7 +91,7 @@ def sensible(kind: str, parameters: Parameters, v: FloatArray) -> bool:
     if kind == "sin":
         return abs(parameters[0]) * (high - low) > LEAST_TURN
     if kind in ("abs", "piecewise-linear"):
-        return all(low < kink < high for kink in parameters[:2])
+        return all(inner[0] < kink < inner[1] for kink in parameters[:2])
     if kind == "michaelis-menten":
         return -low < parameters[0] < WIDEST * std
     if kind == "power":

@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from jetode.equations.elements import KINDS
-from jetode.joint.candidates import Found, Interrupt, Progress, by_bic, by_cost
+from jetode.joint.candidates import Found, Interrupt, Progress, by_bic
 from jetode.joint.choose_terms import choose_terms
 from jetode.joint.elements.candidates import begin, candidate_of
 from jetode.joint.elements.discover import Discovery, Suggestion
-from jetode.joint.elements.guesses import GUESSES
+from jetode.joint.elements.guesses import GUESSES, sensible
+from jetode.joint.elements.rival import polynomial_rival
 from jetode.joint.elements.weak_form import WeakForm
 from jetode.joint.forms.base import Candidate
 from jetode.joint.parts import equation_of
@@ -27,6 +27,7 @@ from jetode.joint.shooting.annealing import anneal
 from jetode.joint.shooting.gaussnewton import Fit
 
 EVERY_KIND = tuple(GUESSES)
+Named = tuple[Candidate, Suggestion]
 SYMMETRIC = {"sin": 1, "tanh": 0, "arctan": 0}  # the parameter whose vanishing makes the function odd
 
 
@@ -34,7 +35,10 @@ SYMMETRIC = {"sin": 1, "tanh": 0, "arctan": 0}  # the parameter whose vanishing 
 class NamingSettings:
     """Numbers of the naming, each with its reason."""
 
-    tried: int = 5  # suggestions that are fitted jointly: 0.2 s each, and the smoothing has not misled farther
+    tried: int = 4  # functions that are fitted jointly at first: 0.2 s each, and mostly the first is right
+    per_coordinate: int = 2  # and of every coordinate where none of these satisfies: smoothing blurs arguments
+    firsts: int = 3  # functions that are tried with a second one beside them
+    seconds: int = 3  # and as many second ones
     chosen: int = 3  # of these, whose terms are selected
     unexplained: float = 0.12  # of the target's sum of squares: an equation that leaves more in weak form is another one
     gain: float = 20.0  # of BIC over the linear equation in weak form: less is noise in a few rows
@@ -47,51 +51,114 @@ NAMING = NamingSettings()
 def search_elements(
     problem: Problem, order: int, interrupt: Interrupt, progress: Progress, kinds: Sequence[str] = EVERY_KIND
 ) -> Found | None:
-    """Linear equations of an order with one function, or two, best first; None where the weak form shows none."""
-    kinds = [kind for kind in kinds if kind in GUESSES]
+    """Linear equations of an order with one function, or two, that satisfy and that squares and cubes of the same
+    coordinate do not match; best first.  None where there is none."""
     weak = WeakForm.of(problem.prepared, order) if kinds else None
     if weak is None:
         return None
     progress(f"functions of one coordinate, order {order}")
-    discovery = Discovery.of(weak)
+    found = named_functions(problem, Discovery.of(weak), kinds, interrupt)
+    return found if found is not None and found.satisfies() else None
+
+
+def named_functions(
+    problem: Problem, discovery: Discovery, kinds: Sequence[str], interrupt: Interrupt
+) -> Found | None:
+    """The equations with one function, with a second one where the first leaves more than noise; None where the weak
+    form shows none, or where a polynomial does as well."""
     limit = discovery.linear() - NAMING.gain
     seen = [*discovery.suggestions(kinds, False), *discovery.suggestions(kinds, True)]
-    likely = [s for s in seen if s.bic < limit and s.left < NAMING.unexplained]
-    found = _named(problem, discovery, sorted(likely, key=_weak_bic), interrupt)
-    if found.satisfies() or interrupt() or not found.candidates:
-        return found if found.candidates else None
-    first = found.candidates[0]
-    if not first.cost <= DECISION.gross * problem.data.n_samples:
+    ranked = ranking([s for s in seen if s.bic < limit and s.left < NAMING.unexplained])
+    fitted = _named(problem, discovery, ranked[: NAMING.tried], interrupt)
+    if not _satisfies(problem, fitted):
+        fitted += _named(problem, discovery, each_coordinate(ranked[NAMING.tried :]), interrupt)
+    if not _satisfies(problem, fitted) and not interrupt():
+        fitted += _seconds(problem, discovery, fitted, kinds, interrupt)
+    if not fitted:
         return None
-    more = list(discovery.suggestions(kinds, False, given=first.form.elements))
-    second = _named(problem, discovery, sorted(more, key=_weak_bic), interrupt)
-    every = sorted([*found.candidates, *second.candidates], key=by_bic)
-    return Found(tuple(every), problem.data, problem.price)
+    best, suggestion = min(fitted, key=lambda f: f[0].bic)
+    rival = polynomial_rival(problem, discovery, suggestion, interrupt)
+    return None if rival.bic <= best.bic else _found(problem, fitted)
 
 
-def _weak_bic(suggestion: Suggestion) -> float:
-    return suggestion.bic
+def ranking(suggestions: Sequence[Suggestion]) -> list[tuple[Suggestion, ...]]:
+    """The functions by the weak form's BIC, each in the last row alone and, after that, in all of them."""
+    by_function: dict[tuple[tuple[str, int], ...], list[Suggestion]] = {}
+    for one in suggestions:
+        by_function.setdefault(tuple((e.kind, e.variable) for e in one.elements), []).append(one)
+    ranked = sorted(by_function.values(), key=lambda ways: min(s.bic for s in ways))
+    return [tuple(sorted(ways, key=lambda s: s.spread)) for ways in ranked]
+
+
+def each_coordinate(ranked: Sequence[tuple[Suggestion, ...]]) -> list[tuple[Suggestion, ...]]:
+    """The first functions of every coordinate: where noise blurs an argument, another one can seem better."""
+    out: dict[int, list[tuple[Suggestion, ...]]] = {}
+    for ways in ranked:
+        out.setdefault(ways[0].elements[-1].variable, []).append(ways)
+    return [ways for of_one in out.values() for ways in of_one[: NAMING.per_coordinate]]
+
+
+def _seconds(
+    problem: Problem, discovery: Discovery, fitted: list[Named], kinds: Sequence[str], interrupt: Interrupt
+) -> list[Named]:
+    """Further functions beside the best single ones, as far as these follow the record at all."""
+    out: list[Named] = []
+    for candidate, suggestion in sorted(fitted, key=lambda f: f[0].bic)[: NAMING.firsts]:
+        if suggestion.spread or candidate.cost > DECISION.gross * problem.data.n_samples:
+            continue
+        given = tuple(one.element for one in equation_of(_fit(candidate).terms).elements)
+        more = ranking(list(discovery.suggestions(kinds, False, given)))
+        out += _named(problem, discovery, more[: NAMING.seconds], interrupt)
+        if _satisfies(problem, out):
+            break
+    return out
+
+
+def _found(problem: Problem, fitted: list[Named]) -> Found:
+    return Found(tuple(sorted((c for c, _ in fitted), key=by_bic)), problem.data, problem.price)
+
+
+def _satisfies(problem: Problem, fitted: list[Named]) -> bool:
+    return _found(problem, fitted).satisfies()
+
+
+def _fit(candidate: Candidate) -> Fit:
+    assert candidate.fit is not None
+    return candidate.fit
 
 
 def _named(
-    problem: Problem, discovery: Discovery, ranked: list[Suggestion], interrupt: Interrupt
-) -> Found:
-    """The joint fits of the first suggestions with their terms selected, by BIC."""
-    data, n = problem.data, problem.data.n_samples
-    fitted: list[Candidate] = []
-    for suggestion in ranked[: NAMING.tried]:
-        if interrupt():
+    problem: Problem, discovery: Discovery, ranked: Sequence[tuple[Suggestion, ...]], interrupt: Interrupt
+) -> list[Named]:
+    """The joint fits of functions, those that can still win with their terms selected."""
+    n = problem.data.n_samples
+    fitted: list[Named] = []
+    for ways in ranked:
+        for suggestion in ways:
+            if interrupt():
+                break
+            fit = _fitted(problem, discovery, suggestion, interrupt)
+            if np.isfinite(fit.cost) and _meant(fit, discovery):
+                fitted.append((replace(candidate_of(suggestion), fit=fit), suggestion))
+            if fit.cost <= DECISION.suspicious(n) * n:
+                break
+    fitted.sort(key=lambda f: f[0].cost)
+    chosen: list[Named] = []
+    for candidate, suggestion in fitted[: NAMING.chosen]:
+        if interrupt() or candidate.cost > fitted[0][0].cost + NAMING.rivals * problem.price:
             break
-        fit = _fitted(problem, discovery, suggestion, interrupt)
-        if np.isfinite(fit.cost):
-            fitted.append(replace(candidate_of(suggestion), fit=fit))
-    fitted.sort(key=by_cost)
-    chosen: list[Candidate] = []
-    for candidate in fitted[: NAMING.chosen]:
-        if interrupt() or candidate.cost > fitted[0].cost + NAMING.rivals * problem.price:
-            break
-        chosen.append(_simplified(problem, choose_terms(data, candidate, problem.price, interrupt), interrupt))
-    return Found(tuple(sorted(chosen, key=by_bic)), data, problem.price)
+        selected = choose_terms(problem.data, candidate, problem.price, interrupt)
+        chosen.append((_simplified(problem, selected, interrupt), suggestion))
+    return chosen
+
+
+def _meant(fit: Fit, discovery: Discovery) -> bool:
+    """Whether the fitted parameters still describe what their kinds are meant for."""
+    return all(
+        sensible(one.element.kind, one.element.parameters, discovery.arguments[one.element.variable].samples)
+        for one in equation_of(fit.terms).elements
+        if one.element.variable < len(discovery.arguments) - 1 or fit.terms.dimension == 1
+    )
 
 
 def _fitted(problem: Problem, discovery: Discovery, suggestion: Suggestion, interrupt: Interrupt) -> Fit:
