@@ -88,23 +88,24 @@ def parts(rows: Rows, placed: Placed) -> dict[str, Polynomial]:
     """What multiplies the elements, by part: ``P.0`` for element 0 in the part P, exponents as in that part; and the
     parameters, ``e0``, by their number."""
     out: dict[str, Polynomial] = {}
-    n = len(rows)
-    for m, one in enumerate(placed):
-        for i, multiplier in sorted(one.multipliers.items()):
-            offset, factor, rate = part_names(i, n)
-            for e, c in multiplier.items():
-                if isinstance(rows[i], Coupled):
-                    part = factor if e[i + 1] else offset
-                    out.setdefault(f"{part}.{m}", {})[e[: i + 1]] = c
-                else:
-                    out.setdefault(f"{rate}.{m}", {})[e] = c
+    for m, i, e, c in listed(placed):
+        part, powers = gain_key(rows, m, i, e)
+        out.setdefault(part, {})[powers] = c
     for m, one in enumerate(placed):
         if one.element.parameters:
             out[f"e{m}"] = {(i,): p for i, p in enumerate(one.element.parameters)}
     return out
 
 
-def rate(placed: Placed, i: int, n: int) -> Polynomial:
+def gain_key(rows: Rows, m: int, i: int, e: Exponents) -> tuple[str, Exponents]:
+    """Part and exponents there of the term x^e f_m in row i."""
+    offset, factor, rate = part_names(i, len(rows))
+    if isinstance(rows[i], Coupled):
+        return f"{factor if e[i + 1] else offset}.{m}", e[: i + 1]
+    return f"{rate}.{m}", e
+
+
+def rate(placed: Placed, i: int) -> Polynomial:
     """The elements' part of the rate of x_i, a polynomial over the coordinates and the elements."""
     out: Polynomial = {}
     for m, one in enumerate(placed):

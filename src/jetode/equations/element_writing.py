@@ -10,12 +10,12 @@ import numpy as np
 
 from jetode.equations.curve_basis import cubes
 from jetode.equations.elements import Element
-from jetode.equations.writers import Writer
+from jetode.equations.writers import Writer, Written
 
 
-def written(writer: Writer, element: Element, names: Sequence[str]) -> str:
+def written(writer: Writer, element: Element, names: Sequence[str]) -> Written:
     """f as a factor of a product."""
-    return _Writing(writer, element, names[element.variable]).write()
+    return Written(_Writing(writer, element, names[element.variable]).write())
 
 
 class _Writing:

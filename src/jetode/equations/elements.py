@@ -89,7 +89,8 @@ class Element:
                 f"The 'parameters' of {self.kind} must be {len(wanted)} numbers ({', '.join(wanted) or 'none'}). "
                 f"Got {self.parameters} instead."
             )
-        object.__setattr__(self, "parameters", tuple(float(p) for p in self.parameters))
+        numbers = tuple(p if isinstance(p, float) else float(p) for p in self.parameters)  # a float may know its error
+        object.__setattr__(self, "parameters", numbers)
 
     @classmethod
     def start(cls, kind: str, variable: int, size: float = 1.0) -> Element:
@@ -108,7 +109,7 @@ class Element:
 
     def with_parameters(self, values: Any) -> Element:
         """The same with other parameters."""
-        return replace(self, parameters=tuple(float(p) for p in values))
+        return replace(self, parameters=tuple(values))
 
     def derivatives(self, v: FloatArray | float) -> tuple[FloatArray, FloatArray, FloatArray]:
         """f, ∂f/∂v (each like v) and ∂f/∂p (…, parameters) at places v."""

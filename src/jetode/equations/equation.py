@@ -165,7 +165,7 @@ class Equation:
         """The rates of all coordinates, each a polynomial over all of them and the elements."""
         n, width = self.dimension, self.dimension + len(self.elements)
         own = [widen(algebra.rate(self.rows, i), width) for i in range(n)]
-        return [p | element_terms.rate(self.elements, i, n) for i, p in enumerate(own)] if self.elements else own
+        return [p | element_terms.rate(self.elements, i) for i, p in enumerate(own)] if self.elements else own
 
     @property
     def field(self) -> Field:

@@ -25,7 +25,7 @@ def pieces(equation: Equation, writer: Infix, names: tuple[str, ...]) -> list[li
             shown = writer.pieces(writer.terms(row, names))
         elif row.factor or row.offset:
             shown = writer.coupled_pieces(row.offset, row.factor, names[: i + 1], names[i + 1])
-        added = writer.terms(element_terms.rate(equation.elements, i, equation.dimension), (*names, *functions))
+        added = writer.terms(element_terms.rate(equation.elements, i), (*names, *functions))
         following = writer.pieces([(0.0, ()), *added])[1:] if shown else writer.pieces(added)
         out.append([*shown, *following])
     return out

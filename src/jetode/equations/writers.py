@@ -18,6 +18,10 @@ Terms = Sequence[tuple[float, Sequence[str]]]  # (coefficient, written powers of
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
+class Written(str):
+    """A factor that is written already, where the name of a coordinate could be."""
+
+
 class Writer(ABC):
     """How numbers, powers, sums and ratios look in one notation; ``readable`` where people read it, for whom no digit
     and no overflow needs care."""
@@ -67,7 +71,7 @@ class Writer(ABC):
     def terms(self, p: Mapping[Exponents, float], names: Sequence[str]) -> list[tuple[float, list[str]]]:
         """The terms of a polynomial that do not vanish, in graded order."""
         return [
-            (p[e], [self.power(n, k) for n, k in zip(names, e, strict=True) if k])
+            (p[e], [n if isinstance(n, Written) else self.power(n, k) for n, k in zip(names, e, strict=True) if k])
             for e in sorted((e for e in p if p[e] != 0.0), key=graded_order)
         ]
 

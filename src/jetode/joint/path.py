@@ -156,6 +156,7 @@ class Identified:
             np.zeros(count),
             tuple((kind_of(str(one["kind"])).name, int(one["variable"])) for one in data.get("elements", ())),
         )
+        terms.check()
         covariance = np.array(data["covariance"], dtype=float).reshape(int(free.sum()), int(free.sum()))
         amplitude, time, sigma = (float(data[name]) for name in ("amplitude", "time", "sigma"))
         noise = float(data.get("jump", 0.0)), data.get("driven")

@@ -26,7 +26,7 @@ from jetode.reconstruction.dynamics.memory import MemoryDynamics
 from jetode.reconstruction.dynamics.regular import RegularDynamics
 from jetode.reconstruction.embedding_shown import embedding_shown
 from jetode.reconstruction.evidence import RefusalEvidence
-from jetode.reconstruction.joint_model import equilibria_shown
+from jetode.reconstruction.joint_model import equilibria_shown, with_ranges
 from jetode.reconstruction.model import Model
 from jetode.reconstruction.record_info import RecordInfo
 from jetode.reconstruction.settings import INTEGRATION
@@ -96,7 +96,7 @@ def _model(found: Model, contest: Contest, chosen: Scored, readable: Scored | No
         return replace(kept, diagnostics=diagnostics, forecaster=chosen.contestant.dynamics())
     shown = readable or chosen
     dynamics = shown.contestant.dynamics()
-    return replace(
+    graded = replace(
         kept,
         dynamics=dynamics,
         forecaster=None if shown is chosen else chosen.contestant.dynamics(),
@@ -104,6 +104,7 @@ def _model(found: Model, contest: Contest, chosen: Scored, readable: Scored | No
         settings={**found.settings, "order": dynamics.order},
         diagnostics={**_own(found), **_of_equation(dynamics, found.characteristic_time), "evidence": evidence},
     )
+    return with_ranges(graded)
 
 
 OF_THE_RECORD = ("clean", "amplitude", "characteristic_time", "oscillation", "embedding", "singular_values", "gap")
@@ -117,7 +118,7 @@ def _own(found: Model) -> dict[str, Any]:
 def _of_equation(dynamics: Dynamics, tc: float) -> dict[str, Any]:
     """Lyapunov spectrum and equilibria of dynamics that have an equation."""
     if isinstance(dynamics, RegularDynamics):
-        shown = {"equilibria": equilibria_shown(dynamics.regular)}
+        shown = {"equilibria": equilibria_shown(dynamics)}
         return shown | _spectrum(dynamics.regular.field, dynamics.end_state, tc)
     if isinstance(dynamics, MemoryDynamics):
         return _spectrum(dynamics.best.equation.field, dynamics.end_state, tc)

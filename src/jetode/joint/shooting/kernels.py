@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from jetode.equations.element_kernel import ROOM, element
+from jetode.equations.element_kernel import ROOM
+from jetode.joint.shooting.element_steps import add_parameters, chain_rule, evaluate_elements
 from jetode.joint.shooting.sums import CHUNK, KERNEL, LEAF, _add_symmetric, _mirror
 from jetode.support.compiled import inlined, kernel, leaf
 
@@ -19,10 +20,8 @@ from jetode.support.compiled import inlined, kernel, leaf
 def _monomials(axes, x, coefficients, parent, variable, elements, table, slopes):
     """Every monomial as its parent times one variable; elements are variables after the state, their derivatives are
     left in the rows of ``slopes``."""
-    for m in range(elements[0].shape[0]):
-        kind, v, first = elements[0][m, 0], elements[0][m, 1], elements[0][m, 2]
-        element(kind, x[v], coefficients, first, slopes[m], 0)
-        x[len(axes) + m] = slopes[m, 0]
+    if elements[0].shape[0] > 0:
+        evaluate_elements(axes, x, coefficients, elements[0], slopes)
     table[0] = 1.0
     for k in range(1, parent.shape[0]):
         table[k] = table[parent[k]] * x[variable[k]]
@@ -63,9 +62,8 @@ def _jacobian(axes, slopes, partials, elements, table, curves, row, out, through
     d = len(axes)
     for e in range(d):
         out[row, e] = _partial(slopes, partials, table, row, e)
-    for m in range(elements[0].shape[0]):
-        through[row, m] = _partial(slopes, partials, table, row, d + m)
-        out[row, elements[0][m, 1]] += through[row, m] * curves[m, 1]
+    if elements[0].shape[0] > 0:
+        chain_rule(axes, slopes, partials, elements[0], table, curves, row, out, through)
 
 
 @inlined
@@ -158,13 +156,8 @@ def _sensitivity_step(
                 r2, r3 = responses[i + 2, c, row], responses[i + 3, c, row]
                 for m in range(free_offsets[row], free_offsets[row + 1]):
                     out[c, d + m] += r0 * f0[m] + r1 * f1[m] + r2 * f2[m] + r3 * f3[m]
-    for column in range(elements[1].shape[0]):  # free parameters of elements, which act on every row with the element
-        m, p = elements[1][column, 0], 2 + elements[1][column, 1]
-        for i in range(s):
-            for row in range(chain, d):
-                f = through[i, row, m] * curves[i, m, p]
-                for c in range(d):
-                    out[c, d + free_slots.shape[0] + column] += responses[i, c, row] * f
+    if elements[1].shape[0] > 0:
+        add_parameters(axes, elements[1], through, curves, responses, d + free_slots.shape[0], out)
 
 
 @inlined

@@ -82,6 +82,16 @@ class Terms:
         """The parameters of one element."""
         return self.coefficients[self.rows == self.dimension + m]
 
+    def check(self) -> None:
+        """Refuse, with a ValueError, terms that do not belong together: what a file may hold."""
+        d, m = self.dimension, len(self.elements)
+        if any(len(e) != d + m for e in self.exponents) or any(not 0 <= v < d for _, v in self.elements):
+            raise ValueError("terms and elements must be over the same coordinates")
+        wanted = [(d + k, i) for k, (kind, _) in enumerate(self.elements) for i in range(len(KINDS[kind].parameters))]
+        found = [(int(row), e[0]) for row, e in zip(self.rows, self.exponents, strict=True) if row >= d]
+        if found != wanted or any(max(e[d:], default=0) > 1 or sum(e[d:]) > 1 for e in self.exponents):
+            raise ValueError("every element must have all its parameters, in order, and stand once in a term")
+
     def program(self) -> Program:
         """The flat arrays the kernels take."""
         count = self.n_terms
