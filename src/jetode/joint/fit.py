@@ -13,6 +13,7 @@ import numpy as np
 from jetode.equations.equation import Equation
 from jetode.joint.candidates import Found
 from jetode.joint.constraints import Constraints
+from jetode.joint.elements.naming import CATALOGUE, Functions
 from jetode.joint.forms.base import PRIOR, Candidate
 from jetode.joint.forms.registry import ladder
 from jetode.joint.null_space_proposals import DEGREES, LINEAR, Proposal
@@ -184,6 +185,7 @@ class Request:
     constraints: Constraints = FREE
     seed: int = 0  # of the resampling that tells how stable each term is
     maybe_linear: bool = True  # whether linear equations are worth a try
+    functions: Functions = CATALOGUE  # that are tried where polynomials do not satisfy
 
     def prepared(self, order: int) -> Prepared:
         """The dimensionless problem of one order."""
@@ -218,7 +220,7 @@ def searched_form(request: Request, prepared: Prepared, interrupt: Effort, say: 
     then 3, then 4, until one satisfies; of those that do not, the third.
     """
     if request.order is not None:
-        return prepared, search(prepared, request.order, interrupt, say, request.constraints)
+        return prepared, search(prepared, request.order, interrupt, say, request.constraints, request.functions)
     for order in LINEAR_ORDERS if request.maybe_linear else ():
         low = request.prepared(order)
         linear = search_linear(low, order, interrupt, say)
@@ -226,10 +228,10 @@ def searched_form(request: Request, prepared: Prepared, interrupt: Effort, say: 
             return low, linear
     if false_neighbour_order(prepared) == 2:
         planar = request.prepared(2)
-        found = search(planar, 2, interrupt, say)
+        found = search(planar, 2, interrupt, say, functions=request.functions)
         if found.satisfies():
             return planar, found
-    found = search(prepared, 3, interrupt, say)
+    found = search(prepared, 3, interrupt, say, functions=request.functions)
     if not (found.satisfies() or interrupt()):
         higher = request.prepared(4)
         larger = climb(higher, 4, ladder(4)[:1], interrupt, say)

@@ -15,6 +15,7 @@ import numpy as np
 from jetode.joint.candidates import Found, Interrupt, Progress, by_bic, different, plausible, states_for
 from jetode.joint.choose_terms import choose_terms
 from jetode.joint.constraints import Constraints
+from jetode.joint.elements.naming import NONE, Functions, imitates, search_elements
 from jetode.joint.forms.base import Candidate, hidden_library
 from jetode.joint.forms.pole_free import candidate as plain_candidate
 from jetode.joint.forms.registry import Rung, ladder
@@ -41,13 +42,24 @@ def library_size(order: int) -> int:
 
 
 def search(
-    prepared: Prepared, order: int, interrupt: Interrupt, progress: Progress, constraints: Constraints = FREE
+    prepared: Prepared,
+    order: int,
+    interrupt: Interrupt,
+    progress: Progress,
+    constraints: Constraints = FREE,
+    functions: Functions = NONE,
 ) -> Found:
-    """Climb the rungs; where the first does not satisfy, it gets a second chance on another stretch."""
+    """Climb the rungs; where the first does not satisfy, functions of one coordinate are tried (where they are allowed),
+    then it gets a second chance on another stretch.  A polynomial that could imitate a function has to beat it."""
     first_rung, *others = ladder(order)
     first = climb(prepared, order, [first_rung], interrupt, progress, constraints)
-    if first.satisfies() or interrupt():
+    if interrupt():
         return first
+    if first.satisfies():
+        return _challenged(first, prepared, order, functions, interrupt, progress)
+    named = search_elements(_problem(prepared, order), order, functions, interrupt, progress)
+    if named is not None:
+        return named
     offset = min(SEARCH.length, SEARCH.second_chance * prepared.duration)
     if prepared.duration - offset > SEARCH.shortest:
         other = prepared.without_head(round(offset / prepared.jets.spacing))
@@ -58,6 +70,18 @@ def search(
             if first.satisfies():
                 return first
     return climb(prepared, order, others, interrupt, progress, constraints, first.candidates)
+
+
+def _challenged(
+    found: Found, prepared: Prepared, order: int, functions: Functions, interrupt: Interrupt, progress: Progress
+) -> Found:
+    """What satisfies, or an equation with a function that does so with a lower BIC."""
+    if not (functions.kinds and imitates(found.candidates[0])):
+        return found
+    named = search_elements(_problem(prepared, order), order, functions, interrupt, progress)
+    if named is None or named.candidates[0].bic >= found.candidates[0].bic:
+        return found
+    return replace(named, candidates=(*named.candidates, *found.candidates))
 
 
 def search_linear(prepared: Prepared, order: int, interrupt: Interrupt, progress: Progress) -> Found | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from jetode.joint.candidates import Found, Interrupt, Progress, by_bic
+from jetode.joint.candidates import Found, Interrupt, Progress
 from jetode.joint.choose_terms import choose_terms
 from jetode.joint.elements.candidates import begin, candidate_of
 from jetode.joint.elements.discover import Discovery, Suggestion
@@ -26,7 +26,6 @@ from jetode.joint.search_settings import COOLING, DECISION
 from jetode.joint.shooting.annealing import anneal
 from jetode.joint.shooting.gaussnewton import Fit
 
-EVERY_KIND = tuple(GUESSES)
 Named = tuple[Candidate, Suggestion]
 SYMMETRIC = {"sin": 1, "tanh": 0, "arctan": 0}  # the parameter whose vanishing makes the function odd
 
@@ -37,8 +36,7 @@ class NamingSettings:
 
     tried: int = 4  # functions that are fitted jointly at first: 0.2 s each, and mostly the first is right
     per_coordinate: int = 2  # and of every coordinate where none of these satisfies: smoothing blurs arguments
-    firsts: int = 3  # functions that are tried with a second one beside them
-    seconds: int = 3  # and as many second ones
+    firsts: int = 2  # functions that a second one is looked for beside
     chosen: int = 3  # of these, whose terms are selected
     unexplained: float = 0.12  # of the target's sum of squares: an equation that leaves more in weak form is another one
     gain: float = 20.0  # of BIC over the linear equation in weak form: less is noise in a few rows
@@ -48,32 +46,44 @@ class NamingSettings:
 NAMING = NamingSettings()
 
 
+@dataclass(frozen=True)
+class Functions:
+    """Which functions the search may use, and whether one of u0 may act through its derivatives too."""
+
+    kinds: tuple[str, ...] = tuple(GUESSES)
+    spread: bool = True
+
+
+CATALOGUE = Functions()
+NONE = Functions(())
+
+
 def search_elements(
-    problem: Problem, order: int, interrupt: Interrupt, progress: Progress, kinds: Sequence[str] = EVERY_KIND
+    problem: Problem, order: int, functions: Functions, interrupt: Interrupt, progress: Progress
 ) -> Found | None:
     """Linear equations of an order with one function, or two, that satisfy and that squares and cubes of the same
     coordinate do not match; best first.  None where there is none."""
-    weak = WeakForm.of(problem.prepared, order) if kinds else None
+    weak = WeakForm.of(problem.prepared, order) if functions.kinds else None
     if weak is None:
         return None
     progress(f"functions of one coordinate, order {order}")
-    found = named_functions(problem, Discovery.of(weak), kinds, interrupt)
+    found = named_functions(problem, Discovery.of(weak), functions, interrupt)
     return found if found is not None and found.satisfies() else None
 
 
 def named_functions(
-    problem: Problem, discovery: Discovery, kinds: Sequence[str], interrupt: Interrupt
+    problem: Problem, discovery: Discovery, functions: Functions, interrupt: Interrupt
 ) -> Found | None:
     """The equations with one function, with a second one where the first leaves more than noise; None where the weak
     form shows none, or where a polynomial does as well."""
-    limit = discovery.linear() - NAMING.gain
-    seen = [*discovery.suggestions(kinds, False), *discovery.suggestions(kinds, True)]
+    limit, kinds = discovery.linear() - NAMING.gain, functions.kinds
+    seen = [s for spread in {False, functions.spread} for s in discovery.suggestions(kinds, spread)]
     ranked = ranking([s for s in seen if s.bic < limit and s.left < NAMING.unexplained])
     fitted = _named(problem, discovery, ranked[: NAMING.tried], interrupt)
     if not _satisfies(problem, fitted):
         fitted += _named(problem, discovery, each_coordinate(ranked[NAMING.tried :]), interrupt)
     if not _satisfies(problem, fitted) and not interrupt():
-        fitted += _seconds(problem, discovery, fitted, kinds, interrupt)
+        fitted += _pairs(problem, discovery, ranked, kinds, interrupt)
     if not fitted:
         return None
     best, suggestion = min(fitted, key=lambda f: f[0].bic)
@@ -98,24 +108,25 @@ def each_coordinate(ranked: Sequence[tuple[Suggestion, ...]]) -> list[tuple[Sugg
     return [ways for of_one in out.values() for ways in of_one[: NAMING.per_coordinate]]
 
 
-def _seconds(
-    problem: Problem, discovery: Discovery, fitted: list[Named], kinds: Sequence[str], interrupt: Interrupt
-) -> list[Named]:
-    """Further functions beside the best single ones, as far as these follow the record at all."""
-    out: list[Named] = []
-    for candidate, suggestion in sorted(fitted, key=lambda f: f[0].bic)[: NAMING.firsts]:
-        if suggestion.spread or candidate.cost > DECISION.gross * problem.data.n_samples:
-            continue
-        given = tuple(one.element for one in equation_of(_fit(candidate).terms).elements)
-        more = ranking(list(discovery.suggestions(kinds, False, given)))
-        out += _named(problem, discovery, more[: NAMING.seconds], interrupt)
-        if _satisfies(problem, out):
-            break
-    return out
+def _pairs(
+    problem: Problem, discovery: Discovery, ranked: Sequence[tuple[Suggestion, ...]], kinds: Sequence[str],
+    interrupt: Interrupt,
+) -> list[Named]:  # fmt: skip
+    """Two functions: beside the first ones of the weak form, those that it asks for most in addition."""
+    more: list[Suggestion] = []
+    for ways in ranked[: NAMING.firsts]:
+        if not ways[0].spread:
+            wanted = discovery.suggestions(kinds, False, ways[0].elements)
+            more += [s for s in wanted if s.bic < ways[0].bic - NAMING.gain]
+    return _named(problem, discovery, ranking(more)[: NAMING.tried], interrupt)
 
 
 def _found(problem: Problem, fitted: list[Named]) -> Found:
-    return Found(tuple(sorted((c for c, _ in fitted), key=by_bic)), problem.data, problem.price)
+    """The candidates by BIC, every set of names once."""
+    best: dict[tuple[str, ...], Candidate] = {}
+    for candidate, suggestion in sorted(fitted, key=lambda f: f[0].bic):
+        best.setdefault(tuple(sorted(suggestion.kinds)), candidate)
+    return Found(tuple(best.values()), problem.data, problem.price)
 
 
 def _satisfies(problem: Problem, fitted: list[Named]) -> bool:
@@ -166,7 +177,7 @@ def _fitted(problem: Problem, discovery: Discovery, suggestion: Suggestion, inte
     data, n = problem.data, problem.data.n_samples
     terms, states = begin(problem.prepared, data, discovery, suggestion)
     fit = anneal(data, terms, states, COOLING.schedule, interrupt)
-    if fit.cost <= DECISION.suspicious(n) * n or not fit.cost <= DECISION.gross * n:
+    if fit.cost <= DECISION.suspicious(n) * n or not fit.cost <= DECISION.selectable * n:
         return fit
     again = anneal(data, terms, states, COOLING.patient, interrupt)
     return again if again.cost < fit.cost else fit
@@ -189,3 +200,13 @@ def _simplified(problem: Problem, candidate: Candidate, interrupt: Interrupt) ->
             candidate = replace(candidate, form=form, fit=trial, bic=bic)
             fit = trial
     return candidate
+
+
+def imitates(candidate: Candidate) -> bool:
+    """Whether a polynomial equation without a pole could stand for a function: its only terms beyond linear ones are
+    powers of one coordinate, a cube or more among them."""
+    if candidate.fit is None or candidate.form.has_pole or candidate.form.elements:
+        return False
+    beyond = [e for e in candidate.fit.terms.exponents if sum(e) > 1]
+    coordinates = {tuple(k > 0 for k in e) for e in beyond}
+    return len(coordinates) == 1 and sum(coordinates.pop()) == 1 and max(map(sum, beyond)) > 2
