@@ -49,7 +49,7 @@ def search(
     constraints: Constraints = FREE,
     functions: Functions = NONE,
 ) -> Found:
-    """Climb the rungs; where the first does not satisfy, functions of one coordinate are tried (where they are allowed),
+    """Climb the rungs; where the first does not satisfy, functions of one coordinate are tried,
     then it gets a second chance on another stretch.  A polynomial that could imitate a function has to beat it."""
     first_rung, *others = ladder(order)
     first = climb(prepared, order, [first_rung], interrupt, progress, constraints)
@@ -57,7 +57,7 @@ def search(
         return first
     if first.satisfies():
         return _challenged(first, prepared, order, functions, interrupt, progress)
-    named = search_elements(_problem(prepared, order), order, functions, interrupt, progress)
+    named = search_elements(compared_on(prepared, order), order, functions, interrupt, progress)
     if named is not None:
         return named
     offset = min(SEARCH.length, SEARCH.second_chance * prepared.duration)
@@ -78,7 +78,7 @@ def _challenged(
     """What satisfies, or an equation with a function that does so with a lower BIC."""
     if not (functions.kinds and imitates(found.candidates[0])):
         return found
-    named = search_elements(_problem(prepared, order), order, functions, interrupt, progress)
+    named = search_elements(compared_on(prepared, order), order, functions, interrupt, progress)
     if named is None or named.candidates[0].bic >= found.candidates[0].bic:
         return found
     return replace(named, candidates=(*named.candidates, *found.candidates))
@@ -87,7 +87,7 @@ def _challenged(
 def search_linear(prepared: Prepared, order: int, interrupt: Interrupt, progress: Progress) -> Found | None:
     """The linear equation of an order, where it satisfies: given up at the first q at which it does not follow."""
     progress(f"linear equation of order {order}")
-    problem, linear = _problem(prepared, order), plain_candidate(order, 1)
+    problem, linear = compared_on(prepared, order), plain_candidate(order, 1)
     data, n = problem.data, problem.data.n_samples
     begun = linear.form.start(prepared.jets.head(data.y.size), linear.guess)
     ceiling = DECISION.gross * n
@@ -117,7 +117,7 @@ def climb(
     before: tuple[Candidate, ...] = (),
 ) -> Found:
     """Some rungs, each scanned, cooled and its terms selected; ends where one satisfies."""
-    problem = _problem(prepared, order)
+    problem = compared_on(prepared, order)
     data, n = problem.data, problem.data.n_samples
     found = Found(before, data, problem.price)
     for rung in rungs:
@@ -140,7 +140,7 @@ def climb(
     return found
 
 
-def _problem(prepared: Prepared, order: int) -> Problem:
+def compared_on(prepared: Prepared, order: int) -> Problem:
     """The stretch that is searched, at the noise level that is trusted."""
     sigma = max(prepared.sigma, SEARCH.sigma)
     samples = min(prepared.y.size, round(SEARCH.length / prepared.jets.spacing))

@@ -1,1 +1,1 @@
-"""Equations with functions that are no polynomials: found in the smoothed record, named, fitted jointly with the path."""
+"""Equations with functions that are no polynomials: found in the smoothed record, named, fitted with the path."""

@@ -1,10 +1,10 @@
-"""Linear equations with elements as forms of the joint fit (docs/mathematics.md (8.8)), and where their fit begins.
+"""Linear equations with elements as forms of the joint fit (docs/mathematics.md (8.9)), and where their fit begins.
 
 An element of u0 whose derivatives act too, u_n = … + Σ_k b_k (d/dt)^k f(u0), is regular in the coordinates
 
     x_i' = x_{i+1} + β_i f(x_0)   (i < n − 1),        x_{n−1}' = c + Σ_j c_j x_j + β_{n−1} f(x_0),
 
-where nothing is differentiated; b_{n−1−i} = β_i − Σ_{k<i} c_{n−i+k} β_k.  All other elements stand in the last row alone.
+where nothing is differentiated; b_{n−1−i} = β_i − Σ_{k<i} c_{n−i+k} β_k.  Other elements stand in the last row.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which function of which coordinate a record asks for, from its weak form (docs/mathematics.md (8.6), (8.7)).
+"""Which function of which coordinate a record asks for, from its weak form (docs/mathematics.md (8.7), (8.8)).
 
 For every coordinate v and every named function f the equation
 
@@ -10,7 +10,7 @@ argument makes all of this a start, on which the joint fit decides.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,11 +26,13 @@ from jetode.support.arrays import FloatArray
 class DiscoverySettings:
     """Numbers of the first look, each with its reason."""
 
-    refined: int = 3  # guesses of a kind that are improved: the grid is coarse, its order rough
+    carried: int = 14  # functions whose parameters are improved, of some fifty: the grid is coarse, its order rough
+    refined: int = 2  # guesses of each
     evaluations: int = 12  # per parameter, of the improvement: to a percent, which is all the smoothing leaves
 
 
 DISCOVERY = DiscoverySettings()
+TINY, RIDGE = 1e-20, 1e-10  # against columns that vanish or repeat each other
 
 
 @dataclass(frozen=True)
@@ -85,24 +87,29 @@ class Look:
         basis = np.linalg.qr(columns / scale)[0]
         return np.asarray(self.target - basis @ (basis.T @ self.target))
 
-    def ranked(self, kind: str) -> list[tuple[float, ...]]:
-        """The guesses of a kind, best first; on its first derivative alone, which is quick."""
+    def ranked(self, kind: str) -> list[tuple[float, tuple[float, ...]]]:
+        """The guesses of a kind with the sum of squares that each leaves, best first."""
         guesses = list(GUESSES[kind](self.argument.samples))
-        if len(guesses) <= DISCOVERY.refined:
-            return guesses
-        columns = self.operators[0] @ np.column_stack([self.values(kind, guess) for guess in guesses])
-        norms = np.sum(columns**2, axis=0)
-        gains = (self.target @ columns) ** 2 / np.where(norms > 1e-20, norms, np.inf)
-        return [guesses[j] for j in np.argsort(-gains)]
+        if not guesses:
+            return []
+        values = np.column_stack([self.values(kind, guess) for guess in guesses])
+        columns = np.stack([operator @ values for operator in self.operators], axis=-1).transpose(1, 0, 2)
+        gram = columns.transpose(0, 2, 1) @ columns
+        size = np.sqrt(np.maximum(np.einsum("gii->gi", gram), TINY))
+        scaled = gram / (size[:, :, None] * size[:, None, :]) + RIDGE * np.eye(gram.shape[1])
+        against = (self.target @ columns) / size
+        gains = np.einsum("gi,gi->g", against, np.linalg.solve(scaled, against[..., None])[..., 0])
+        total = float(self.target @ self.target)
+        return sorted((total - float(gain), guess) for gain, guess in zip(gains, guesses, strict=True))
 
-    def best(self, kind: str) -> tuple[Element, FloatArray] | None:
-        """The best parameters of a kind, and what it leaves; None where it has none for this coordinate."""
-        tried = [self._improved(kind, guess) for guess in self.ranked(kind)[: DISCOVERY.refined]]
+    def best(self, kind: str, guesses: Sequence[tuple[float, ...]]) -> tuple[Element, float] | None:
+        """The best parameters of a kind from these guesses, and what it leaves; None where none makes sense."""
+        tried = [self._improved(kind, guess) for guess in guesses]
         tried = [p for p in tried if sensible(kind, p, self.argument.samples)]
+        lefts = [float(np.sum(self.residual(kind, p) ** 2)) for p in tried]
         if not tried:
             return None
-        lefts = [self.residual(kind, p) for p in tried]
-        j = min(range(len(tried)), key=lambda j: float(lefts[j] @ lefts[j]))
+        j = int(np.argmin(lefts))
         return Element(kind, self.argument.variable, tried[j]), lefts[j]
 
     def _improved(self, kind: str, guess: tuple[float, ...]) -> tuple[float, ...]:
@@ -135,9 +142,10 @@ class Discovery:
         return bic_of(float(left @ left), self.weak.rows, 1 + self.weak.order)
 
     def suggestions(
-        self, kinds: Sequence[str], spread: bool, given: tuple[Element, ...] = (), variables: Sequence[int] = ()
-    ) -> Iterator[Suggestion]:
-        """The best parameters of every kind and coordinate, beside elements that are there already."""
+        self, kinds: Sequence[str], spreads: Sequence[bool] = (False,), given: tuple[Element, ...] = ()
+    ) -> list[Suggestion]:
+        """The likeliest functions, beside elements that are there already, with their best parameters; each in the last
+        row alone or, of u0, in all of them (``spreads``)."""
         weak = self.weak
         columns = [weak.linear]
         for element in given:
@@ -145,16 +153,25 @@ class Discovery:
             columns.append((argument.operators[0] @ element(argument.places))[:, None])
         base = Projection.of(np.column_stack(columns), weak.target)
         taken = 1 + weak.order + sum(1 + len(e.parameters) for e in given)
-        for argument in self.arguments:
-            if (spread and argument.variable) or (variables and argument.variable not in variables):
-                continue
-            look = Look.of(argument, base, weak.order if spread else 1)
+        looks = [
+            (Look.of(argument, base, weak.order if spread else 1), spread)
+            for spread in spreads
+            for argument in self.arguments
+            if not (spread and argument.variable)
+        ]
+        looked = []
+        for look, spread in looks:
             for kind in kinds:
-                found = look.best(kind)
-                if found is None:
-                    continue
-                element, residual = found
-                count = taken + len(element.parameters) + len(look.operators)
-                left = float(residual @ residual)
-                bic = bic_of(left, weak.rows, count)
-                yield Suggestion(weak.order, (*given, element), spread, bic, left / float(weak.target @ weak.target))
+                ranked = look.ranked(kind)
+                if ranked:
+                    count = taken + len(ranked[0][1]) + len(look.operators)
+                    looked.append((bic_of(ranked[0][0], weak.rows, count), look, spread, kind, ranked, count))
+        looked.sort(key=lambda one: one[0])
+        out = []
+        for _, look, spread, kind, ranked, count in looked[: DISCOVERY.carried]:
+            found = look.best(kind, [guess for _, guess in ranked[: DISCOVERY.refined]])
+            if found is not None:
+                element, left = found
+                share = left / float(weak.target @ weak.target)
+                out.append(Suggestion(weak.order, (*given, element), spread, bic_of(left, weak.rows, count), share))
+        return sorted(out, key=lambda s: s.bic)

@@ -1,4 +1,4 @@
-"""First parameters of every named function for a coordinate with given samples: a grid that the weak form looks over."""
+"""First parameters of every named function for a coordinate with given samples: a grid for the weak form."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def sensible(kind: str, parameters: Parameters, v: FloatArray) -> bool:
     if kind == "michaelis-menten":
         return -low < parameters[0] < WIDEST * std
     if kind == "power":
-        return NEAREST_ONE < abs(parameters[0] - 1.0) and 0.1 < parameters[0] < 6.0
+        return abs(parameters[0] - 1.0) > NEAREST_ONE and 0.1 < parameters[0] < 6.0
     if kind == "exp":
         return LEAST_RISE < abs(parameters[0]) * (high - low) < 2.0 * STEEPEST
     return True

@@ -1,4 +1,4 @@
-"""Which named function it is (docs/mathematics.md §8.3): the joint fit of every likely one, its parameters free; BIC.
+"""Which named function it is (docs/mathematics.md §8.4): the joint fit of every likely one, its parameters free; BIC.
 
 The weak form suggests functions of coordinates; each is fitted jointly with the path as any other form is, its linear
 terms selected, and all are compared by BIC at one small q with each other and with the polynomials found before.
@@ -20,7 +20,6 @@ from jetode.joint.elements.rival import polynomial_rival
 from jetode.joint.elements.weak_form import WeakForm
 from jetode.joint.forms.base import Candidate
 from jetode.joint.parts import equation_of
-from jetode.joint.problem import Prepared
 from jetode.joint.scan import Problem
 from jetode.joint.search_settings import COOLING, DECISION
 from jetode.joint.shooting.annealing import anneal
@@ -35,10 +34,10 @@ class NamingSettings:
     """Numbers of the naming, each with its reason."""
 
     tried: int = 4  # functions that are fitted jointly at first: 0.2 s each, and mostly the first is right
-    per_coordinate: int = 2  # and of every coordinate where none of these satisfies: smoothing blurs arguments
+    per_coordinate: int = 3  # and of every coordinate where none of these satisfies: smoothing blurs arguments
     firsts: int = 2  # functions that a second one is looked for beside
     chosen: int = 3  # of these, whose terms are selected
-    unexplained: float = 0.12  # of the target's sum of squares: an equation that leaves more in weak form is another one
+    unexplained: float = 0.12  # of the target's sum of squares: what leaves more in weak form is another equation
     gain: float = 20.0  # of BIC over the linear equation in weak form: less is noise in a few rows
     rivals: float = 60.0  # of the cost, in terms: names farther behind the best cannot win by fewer terms
 
@@ -71,13 +70,11 @@ def search_elements(
     return found if found is not None and found.satisfies() else None
 
 
-def named_functions(
-    problem: Problem, discovery: Discovery, functions: Functions, interrupt: Interrupt
-) -> Found | None:
+def named_functions(problem: Problem, discovery: Discovery, functions: Functions, interrupt: Interrupt) -> Found | None:
     """The equations with one function, with a second one where the first leaves more than noise; None where the weak
     form shows none, or where a polynomial does as well."""
     limit, kinds = discovery.linear() - NAMING.gain, functions.kinds
-    seen = [s for spread in {False, functions.spread} for s in discovery.suggestions(kinds, spread)]
+    seen = discovery.suggestions(kinds, (False, True) if functions.spread else (False,))
     ranked = ranking([s for s in seen if s.bic < limit and s.left < NAMING.unexplained])
     fitted = _named(problem, discovery, ranked[: NAMING.tried], interrupt)
     if not _satisfies(problem, fitted):
@@ -116,7 +113,7 @@ def _pairs(
     more: list[Suggestion] = []
     for ways in ranked[: NAMING.firsts]:
         if not ways[0].spread:
-            wanted = discovery.suggestions(kinds, False, ways[0].elements)
+            wanted = discovery.suggestions(kinds, given=ways[0].elements)
             more += [s for s in wanted if s.bic < ways[0].bic - NAMING.gain]
     return _named(problem, discovery, ranking(more)[: NAMING.tried], interrupt)
 

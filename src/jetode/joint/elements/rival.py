@@ -1,4 +1,4 @@
-"""The polynomial that an element has to beat: squares and cubes of the same coordinate in the same places (docs §8.3)."""
+"""The polynomial that an element has to beat: squares and cubes of its coordinate in its places."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ from jetode.joint.shooting.annealing import anneal
 POWERS = (2, 3)  # the flexibility of a function with two parameters
 
 
-def polynomial_rival(
-    problem: Problem, discovery: Discovery, suggestion: Suggestion, interrupt: Interrupt
-) -> Candidate:
+def polynomial_rival(problem: Problem, discovery: Discovery, suggestion: Suggestion, interrupt: Interrupt) -> Candidate:
     """The last element of a suggestion replaced by powers of its coordinate, fitted and its terms selected."""
     n, spread, weak = suggestion.order, suggestion.spread, discovery.weak
     *given, replaced = suggestion.elements

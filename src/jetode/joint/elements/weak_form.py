@@ -1,4 +1,4 @@
-"""Linear equations with one function, in weak form of the order of the equation (docs/mathematics.md (8.6)).
+"""Linear equations with one function, in weak form of the order of the equation (docs/mathematics.md (8.7)).
 
 Against test functions ψ that vanish with their derivatives, every derivative of the record goes over to ψ:
 
@@ -66,7 +66,9 @@ class WeakForm:
 
     def operator(self, derivative: int = 0) -> csr_array:
         """∫ (d/dt)^derivative · ψ dt of every test function, on the samples."""
-        weights = test_function(self.half, self.spacing, TEST.exponent, derivative) * (-1.0) ** derivative * self.spacing
+        weights = (
+            test_function(self.half, self.spacing, TEST.exponent, derivative) * (-1.0) ** derivative * self.spacing
+        )
         width = 2 * self.half + 1
         first = np.concatenate([np.arange(p.start, p.stop - width + 1, self.stride) for p in self.pieces])
         columns = (first[:, None] + np.arange(width)).ravel()
