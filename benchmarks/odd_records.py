@@ -1,6 +1,6 @@
 """Odd but ordinary records, 40 of them made by seeds, and the grade a careful expert would give each.
 
-    python benchmarks/odd_records.py [--only NAME ...] [--max-seconds 600] [--out odd-records]
+    python benchmarks/odd_records.py [--only NAME ...] [--cpu-seconds 300] [--out odd-records]
 
 The grades were written down before anything was run: "exact" where the equation is in the record and nothing hides
 it, "approximate" or "forecast" where its future can be told but what was done to it is part of it (clipping, a drifting
@@ -25,6 +25,7 @@ import jetode
 from jetode.catalogue.systems import systems
 from jetode.experiments.core.store import ChunkStore, Task
 from jetode.experiments.core.sweep import finished, jobs
+from jetode.joint.progress import Budget
 from jetode.records.series import Series
 from jetode.support.files import whole_file
 
@@ -218,7 +219,8 @@ def record_of(name: str) -> Series:
 def work(task: Task) -> dict[str, Any]:
     """What a worker does: grade, whether it is one of the expert's, whether an exact model is the true one."""
     odd, begin = RECORDS[task.label], time.process_time()
-    model = jetode.reconstruct(record_of(task.label), max_seconds=task.options["max_seconds"])
+    budget = Budget(task.options["cpu_seconds"], now=time.process_time)
+    model = jetode.reconstruct(record_of(task.label), budget=budget)
     row: dict[str, Any] = {
         "record": task.label, "grade": model.verdict.grade, "expert": " or ".join(odd.grades),
         "agrees": model.verdict.grade in odd.grades, "wrong_and_exact": False,
@@ -237,11 +239,11 @@ def main() -> None:
     """Run what is missing, write, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=list(RECORDS), default=list(RECORDS), metavar="NAME")
-    parser.add_argument("--max-seconds", type=float, default=600.0)
+    parser.add_argument("--cpu-seconds", type=float, default=300.0, help="limit of each fit, in CPU seconds")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--out", type=Path, default=Path("odd-records"), help="folder of chunks; OUT.csv beside it")
     given = parser.parse_args()
-    options = {"max_seconds": given.max_seconds}
+    options = {"cpu_seconds": given.cpu_seconds}
     tasks = [Task("odd_records:work", "odd", name, 0, 1, 0, options, ("jetode",)) for name in given.only]
     rows = []
     with jobs(given.jobs) as execute:

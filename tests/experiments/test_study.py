@@ -20,11 +20,12 @@ from jetode.experiments.core.store import Chunk
 from jetode.experiments.peers import registry as peers
 from jetode.experiments.study import printed, vpt
 from jetode.experiments.study.cells import GAUSSIAN, Cell, exact, paper_row, realize
-from jetode.experiments.study.joint_cells import Iterations, exact_regular, peer_row, same_terms
+from jetode.experiments.study.joint_cells import exact_regular, peer_row, same_terms
 from jetode.experiments.study.run import ITEMS, chosen
 from jetode.experiments.study.sections import Plan, Results
 from jetode.experiments.study.statistics import rank_correlation, sweep_summary
 from jetode.integration import forecast as forecasting
+from jetode.joint.progress import Budget
 from jetode.reconstruction.reconstruct import reconstruct
 from jetode.support.errors import InputError
 
@@ -214,10 +215,10 @@ def test_exact_regular_forms():
 
 def test_a_limit_on_iterations_ends_a_fit_at_the_same_place():
     record = realize(Cell("lorenz", 0.15), 0, 0).record.slice(0, 1500)
-    budgets = [Iterations(20), Iterations(20)]
+    budgets = [Budget(max_iterations=20), Budget(max_iterations=20)]
     first, second = (reconstruct(record, method="joint", budget=budget).closure for budget in budgets)
     assert first.numerator == second.numerator and first.denominator == second.denominator
-    assert all(budget.exhausted for budget in budgets) and not Iterations(20).exhausted
+    assert all(budget.spent for budget in budgets) and not Budget(max_iterations=20).spent
 
 
 def test_what_a_peer_raises_is_a_forecast_of_no_length(monkeypatch):

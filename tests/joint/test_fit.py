@@ -212,7 +212,7 @@ def test_clean_lorenz():
 
 def test_effort_of_a_search_is_bounded():
     """The bound counts iterations, not seconds, and the user's own limit still ends the search at once."""
-    from jetode.joint.fit import Effort
+    from jetode.joint.progress import Effort
 
     effort = Effort(lambda: False, most=3)
     assert [effort() for _ in range(3)] == [False, False, False] and not effort.exhausted

@@ -40,6 +40,16 @@ def test_restricted_cost_is_the_constrained_minimum(seed):
         assert model.restricted_cost(keep) == pytest.approx(expected, rel=1e-8, abs=1e-10)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_changes_are_those_of_the_restricted_cost(seed):
+    """One inverse tells what every single removal and addition costs."""
+    model = random_quadratic(seed)
+    for keep in map(np.array, product([False, True], repeat=6)):
+        flips = [np.where(np.arange(6) == j, ~keep, keep) for j in range(6)]
+        expected = [model.restricted_cost(flip) - model.restricted_cost(keep) for flip in flips]
+        assert model.changes(keep) == pytest.approx(expected, rel=1e-8, abs=1e-8)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_best_support_against_all_supports(seed):
     model = random_quadratic(seed)

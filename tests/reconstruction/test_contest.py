@@ -66,6 +66,18 @@ def test_grades():
     assert verdict_of(long).grade == "forecast"
 
 
+def test_an_equation_that_holds_to_the_end_is_not_lost_to_a_simple_method_that_does_so_too():
+    def ending(kind, growth, terms=None):
+        simple = made("autoregression", "simple", 0.001)
+        return Contest.of([simple, made("the other", kind, growth, terms)], TRIALS, [RECORD])
+
+    tie = verdict_of(ending("equation", 0.0012, 5))
+    assert tie.grade == "approximate" and "Autoregression forecasts it as far" in tie.reason
+    assert verdict_of(ending("memory", 0.0012)).grade == "forecast"
+    assert verdict_of(ending("black box", 0.0012)).grade == "none"  # says no more than the simple method
+    assert verdict_of(ending("equation", 0.3, 5)).grade == "none"  # fails before
+
+
 def test_of_equals_the_one_that_says_most_forecasts():
     same = np.random.default_rng(1)
     ahead = np.arange(TRIALS.steps + 1) / TRIALS.period

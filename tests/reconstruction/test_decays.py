@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from jetode.joint.fit import JointFit, Request, fit_joint
-from jetode.reconstruction.gathering import gather
+from jetode.reconstruction.gathering import gather, own_motion
 from jetode.reconstruction.verdict import judge
 from jetode.records.series import Series
 
@@ -51,6 +51,23 @@ def test_few_oscillations_do_where_the_coefficients_are_certain():
     _, evidence, verdict = judged([decay(linear, [1.0, 0.0], 0, noise=0.01, duration=22.0)])
     assert evidence.oscillations < 5
     assert verdict.grade == "exact"
+
+
+def test_a_coordinate_that_follows_from_the_others_is_no_motion_of_its_own():
+    """x'' = −sin x − 0.06 x' makes x'' a function of (x, x'); of two masses no derivative below the fourth is."""
+    t = np.linspace(0.0, 80.0, 1200)
+    angle = solve_ivp(lambda _, s: [s[1], -np.sin(s[0]) - 0.06 * s[1]], (0, 80), [2.2, 0.0], t_eval=t, rtol=1e-9).y.T
+    assert own_motion(np.column_stack([angle, -np.sin(angle[:, 0]) - 0.06 * angle[:, 1]])) < 1e-4
+    both = solve_ivp(masses, (0, 80), [1.0, 0.0, -0.5, 0.0], t_eval=t, rtol=1e-9).y.T
+    assert own_motion(both) > 0.1
+    assert np.isnan(own_motion(angle))
+
+
+@pytest.mark.slow
+def test_a_pendulum_is_not_exact_at_a_higher_order_than_its_own():
+    """At 5 % noise an equation of order 3 imitates the sine better than a cubic of order 2 does."""
+    joint, _, verdict = judged([decay(lambda _, s: [s[1], -np.sin(s[0]) - 0.06 * s[1]], [2.0, 0.0], 0)])
+    assert joint.identified.terms.dimension == 2 or verdict.grade != "exact"
 
 
 def test_two_coupled_masses_are_of_order_four():

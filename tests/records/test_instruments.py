@@ -224,3 +224,15 @@ def test_skip_rows_is_checked(tmp_path):
 )
 def test_cells_of_units_rows(cell, unit):
     assert unit_symbol(cell) == unit
+
+
+@pytest.mark.parametrize(
+    ("said", "step"),
+    [("# dt=0.02", 0.02), ("# sampling_rate_hz=200", 0.005), ("# a pendulum\n# fs: 50 Hz\n# MIT", 0.02)],
+)
+def test_an_interval_in_a_comment(tmp_path, said, step):
+    path = tmp_path / "angle.csv"
+    path.write_text(f"{said}\nvalue\n" + "\n".join(f"{0.1 * i % 1:.3f}" for i in range(40)) + "\n")
+    record = read(path)
+    assert record.dt == pytest.approx(step) and record.n == 40 and record.t0 == 0.0
+    assert read(path, dt=0.5).dt == 0.5  # what a person says goes before what the file says

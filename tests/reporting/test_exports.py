@@ -59,12 +59,17 @@ def model(request):
     return model_of(LORENZ if request.param == "regular" else None)
 
 
-def agrees(model: Model, rhs) -> None:
-    """``rhs`` integrated by SciPy against the model's own field integrated by jetode."""
+def trajectory(model: Model) -> np.ndarray:
+    """States of the model's own field integrated by jetode."""
     field = Field.from_closure(model.closure) if model.regular is None else model.regular.field
     n = 20 if model.regular is None else STEPS  # the rational form meets its pole
-    own = integrate(field, model.end_state, n + 1, DT, rtol=1e-12, atol=1e-13, max_step=5 * DT).states
-    times = DT * np.arange(n + 1)
+    return integrate(field, model.end_state, n + 1, DT, rtol=1e-12, atol=1e-13, max_step=5 * DT).states
+
+
+def agrees(model: Model, rhs) -> None:
+    """``rhs`` integrated by SciPy against the model's own trajectory."""
+    own = trajectory(model)
+    times = DT * np.arange(len(own))
     run = solve_ivp(rhs, (0, times[-1]), model.end_state, "DOP853", times, rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(run.y.T / np.abs(own).max(axis=0), own / np.abs(own).max(axis=0), rtol=0, atol=1e-9)
 
@@ -155,7 +160,7 @@ def test_scipy(model, tmp_path):
 
 
 def test_modelica(model):
-    """Checked by its text: OpenModelica is not among Debian's packages."""
+    """By its text, whatever the machine has."""
     text = export(model, "modelica")
     rows = dict(re.findall(r"^  der\((\w+)\) = (.*);$", text, re.M))
     start = dict(re.findall(r"^  Real (\w+)\(start = (\S+), fixed = true\) \"[^\"]*\";$", text, re.M))
@@ -164,14 +169,37 @@ def test_modelica(model):
     agrees(model, lambda t, x: [eval(row, dict(zip(start, x, strict=True))) for row in rows.values()])
 
 
+def test_modelica_in_a_compiler(model):
+    """Compiled and simulated by Rumoca (OpenModelica is not among Debian's packages) to its tolerance."""
+    rumoca = pytest.importorskip("rumoca")
+    compiled = rumoca.Session().loads(export(model, "modelica"), model="JetodeModel")
+    own = trajectory(model)
+    tight = rumoca.SimConfig(rtol=1e-10, atol=1e-10)
+    run = compiled.simulate(t=(0.0, DT * (len(own) - 1)), dt=DT, config=tight)
+    got = np.array([run[name] for name in compiled.states.names]).T
+    scale = np.abs(own).max(axis=0)
+    np.testing.assert_allclose(got / scale, own / scale, rtol=0, atol=1e-6)
+
+
 def test_modelingtoolkit(model):
-    """Checked by its text: Julia is not among Debian's packages."""
+    """By its text: Julia is in no registry that is reached here."""
     text = export(model, "modelingtoolkit")
     names = re.search(r"^@variables (.*)$", text, re.M)[1].replace("(t)", "").split()
     rows = dict(re.findall(r"^    D\((\w+)\) ~ (.*),$", text, re.M))
     start = dict(pair.split(" => ") for pair in re.search(r"jetode_u0 = \[(.*)\]", text)[1].split(", "))
     assert names == list(rows) == list(start) and [float(v) for v in start.values()] == list(model.end_state)
     agrees(model, lambda t, x: [eval(row, dict(zip(names, x, strict=True))) for row in rows.values()])
+
+
+@pytest.mark.parametrize("format", ["julia", "modelingtoolkit"])
+def test_julia_parses(model, format):
+    """By a grammar of the language; it knows ~ as an operator, but not inside brackets, where == stands in for it."""
+    tree_sitter = pytest.importorskip("tree_sitter")
+    grammar = tree_sitter.Language(pytest.importorskip("tree_sitter_julia").language())
+    text = export(model, format).replace(" ~ ", " == ")
+    parser = tree_sitter.Parser(grammar)
+    assert not parser.parse(text.encode()).root_node.has_error
+    assert parser.parse(f"{text}\n)\n".encode()).root_node.has_error  # it sees a mistake
 
 
 OCTAVE = shutil.which("octave-cli") or shutil.which("octave")

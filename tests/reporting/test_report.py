@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 
 import jetode
+from jetode.reconstruction.evidence import ContestEvidence, Entry, RefusalEvidence
+from jetode.reporting import report as tables
 from jetode.reporting.figures import all_figures
 from jetode.reporting.forecast_reach import lyapunov_exponent, next_steps, outlook, sentence
 from jetode.reporting.report import report
@@ -93,6 +95,25 @@ def test_the_verdict_comes_first_and_everything_is_there(page, model):
     said = sentence(model, outlook(model, model.forecast(6.0)))
     assert said.startswith("The equation behind this signal was found and can be trusted")
     assert "Lyapunov times" in said and next_steps(model) == ()
+
+
+def test_where_no_equation_is_exact_all_that_was_tried_and_why_it_is_not_are_shown(model):
+    own = model.diagnostics["evidence"]
+    memory = Entry("memory closure", "memory", 3.0, 2.0, 4.0, 1.2)
+    entries = (memory, Entry("an equation", "equation", 1.5, 1.0, 2.0, 0.7, 6))
+    numbers = {"ratio": 2.0, "advantage": 5.0, "oscillation": 1.5, "trials": 40, "longest": 6.0}
+    contested = ContestEvidence("memory closure", "an equation", entries, **numbers, exact={**own, "noise_ratio": 3.0})
+    graded = replace(model, diagnostics={**model.diagnostics, "evidence": contested.to_json()})
+    shown = tables.contest(graded).rows
+    assert [row[:2] for row in shown] == [("memory closure", "2.00"), ("an equation", "1.00")] and shown[1][-1] == "6"
+    refused = tables.not_exact(graded).rows
+    assert [row[-1] for row in refused if "noise" in row[0].lower()][:1] == ["✗ fail"]
+    assert len(refused) == len(tables.evidence(model).rows) and not tables.not_exact(model).rows
+    page = report(graded, model.forecast(1.0))
+    assert 'id="table-contest"' in page and 'id="table-exact"' in page
+    nothing = replace(contested, exact=RefusalEvidence("Nothing fits.", "Measure more.").to_json())
+    graded = replace(model, diagnostics={**model.diagnostics, "evidence": nothing.to_json()})
+    assert [row[-1] for row in tables.not_exact(graded).rows] == ["✗ fail"]
 
 
 def test_the_html_is_balanced_and_labelled(page):

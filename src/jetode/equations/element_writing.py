@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import pi
 from typing import Any
 
@@ -108,42 +108,31 @@ class _Writing:
         return self.writer.group(self._sum(*terms))
 
 
+# f(v; p) of every kind with the functions of a module: SymPy's
+FORMULAS: Mapping[str, Callable[..., Any]] = {
+    "sin": lambda m, v, k, phase: m.cos(k * v) if float(phase) == pi / 2 else m.sin(k * v + phase),
+    "tanh": lambda m, v, centre, width: m.tanh((v - centre) / width),
+    "sign": lambda m, v, width: m.tanh(v / width),
+    "arctan": lambda m, v, centre, width: m.atan((v - centre) / width),
+    "exp": lambda m, v, rate: m.exp(rate * v),
+    "diode": lambda m, v, threshold, width: width * m.log(1 + m.exp((v - threshold) / width)),
+    "abs": lambda m, v, kink: m.Abs(v - kink),
+    "drag": lambda m, v: v * m.Abs(v),
+    "piecewise-linear": lambda m, v, first, second, ratio: m.Abs(v - first) + ratio * m.Abs(v - second),
+    "power": lambda m, v, exponent: m.sign(v) * m.Abs(v) ** exponent,
+    "michaelis-menten": lambda m, v, half: v / (half + v),
+    "holling": lambda m, v, half: v**2 / (half**2 + v**2),
+    "gaussian": lambda m, v, centre, width: m.exp(-((v - centre) ** 2) / (2 * width**2)),
+}
+
+
 def sympy_function(element: Element, v: Any) -> Any:
     """f(v) as a SymPy expression."""
     import sympy
 
-    p = [sympy.Float(value, 17) for value in element.parameters]
-    match element.kind:
-        case "sin":
-            return sympy.cos(p[0] * v) if element.parameters[1] == pi / 2 else sympy.sin(p[0] * v + p[1])
-        case "tanh":
-            return sympy.tanh((v - p[0]) / p[1])
-        case "sign":
-            return sympy.tanh(v / p[0])
-        case "arctan":
-            return sympy.atan((v - p[0]) / p[1])
-        case "exp":
-            return sympy.exp(p[0] * v)
-        case "diode":
-            return p[1] * sympy.log(1 + sympy.exp((v - p[0]) / p[1]))
-        case "abs":
-            return sympy.Abs(v - p[0])
-        case "drag":
-            return v * sympy.Abs(v)
-        case "piecewise-linear":
-            return sympy.Abs(v - p[0]) + p[2] * sympy.Abs(v - p[1])
-        case "power":
-            return sympy.sign(v) * sympy.Abs(v) ** p[0]
-        case "michaelis-menten":
-            return v / (p[0] + v)
-        case "holling":
-            return v**2 / (p[0] ** 2 + v**2)
-        case "gaussian":
-            return sympy.exp(-((v - p[0]) ** 2) / (2 * p[1] ** 2))
-        case _:
-            low, high, *modes = element.parameters
-            knots, weights, constant, slope = cubes(low, high, np.array(modes))
-            bent = [
-                sympy.Float(w, 17) * sympy.Abs(v - sympy.Float(t, 17)) ** 3 for t, w in zip(knots, weights, strict=True)
-            ]
-            return sympy.Add(sympy.Float(constant, 17), sympy.Float(slope, 17) * v, *bent)
+    if element.kind in FORMULAS:
+        return FORMULAS[element.kind](sympy, v, *(sympy.Float(value, 17) for value in element.parameters))
+    low, high, *modes = element.parameters
+    knots, weights, constant, slope = cubes(low, high, np.array(modes))
+    bent = [sympy.Float(w, 17) * sympy.Abs(v - sympy.Float(t, 17)) ** 3 for t, w in zip(knots, weights, strict=True)]
+    return sympy.Add(sympy.Float(constant, 17), sympy.Float(slope, 17) * v, *bent)

@@ -140,8 +140,8 @@ class Element:
         return replace(self, parameters=moved), copysign(gain, factor) if kind.odd else gain
 
     def canonical(self) -> tuple[Element, float]:
-        """The same function written in one way: widths and frequencies positive, phases in (−π/2, π/2], kinks in
-        order; and the factor that its gain takes."""
+        """The same function written in one way: widths and frequencies positive, phases in (−π/4, 3π/4] (sine and
+        cosine well inside), kinks in order; and the factor that its gain takes."""
         p, code = self.parameters, self.info.code
         gain = 1.0
         if code == codes.SIN:
@@ -149,7 +149,7 @@ class Element:
             if frequency < 0.0:
                 frequency, phase, gain = -frequency, -phase, -gain
             phase = remainder(phase, 2.0 * pi)
-            if not -pi / 2 < phase <= pi / 2:
+            if not -pi / 4 < phase <= 3 * pi / 4:
                 phase, gain = remainder(phase - pi, 2.0 * pi), -gain
             p = frequency, phase
         elif code in (codes.TANH, codes.ARCTAN, codes.SIGN) and p[-1] < 0.0:
@@ -175,5 +175,6 @@ class Element:
 
 @kernel(error_model="numpy", _nrt=False)
 def _evaluate(kind: int, places: FloatArray, p: FloatArray, out: FloatArray) -> None:
+    start: Any = np.int64(0)
     for i in range(places.shape[0]):
-        codes.element(kind, places[i], p, 0, out[i], 0)
+        codes.element(kind, places[i], p, start, out[i], start)

@@ -116,7 +116,7 @@ class Field:
             np.array(coefficients, dtype=np.float64).reshape(-1, len(SCHEME)),
             np.array(parameters, dtype=np.float64),
         )
-        for array in arrays:
+        for array in arrays[:-1]:  # parameters stay as they are in a fit: one type of array, one compiled element
             array.setflags(write=False)
         return arrays
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import product
+from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -28,9 +28,9 @@ def graded_order(exponents: Exponents) -> tuple[int, Exponents]:
 
 def total_degree_exponents(n_variables: int, degree: int, variables: Sequence[int] | None = None) -> list[Exponents]:
     """All exponents of total degree ≤ ``degree`` in ``variables`` (default: all) out of ``n_variables``."""
-    active = set(range(n_variables)) if variables is None else set(variables)
-    ranges = [range(degree + 1) if i in active else range(1) for i in range(n_variables)]
-    return sorted((e for e in product(*ranges) if sum(e) <= degree), key=graded_order)
+    active = sorted(range(n_variables) if variables is None else set(variables))
+    factors = (chosen for d in range(degree + 1) for chosen in combinations_with_replacement(active, d))
+    return [tuple(map(chosen.count, range(n_variables))) for chosen in factors]
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,11 @@ class Found:
             return False
         return not self.score() > DECISION.max_score and self.margin() >= DECISION.min_margin
 
+    def follows(self) -> bool:
+        """Whether the best fits as well as the noise allows, whatever is in doubt about its terms."""
+        best = self.candidates[0].fit if self.candidates else None
+        return best is not None and best.cost < DECISION.satisfying(self.data.n_samples) * self.data.n_samples
+
     def score(self) -> float:
         """The score test of the best candidate in its canonical gauge."""
         best = self.candidates[0]
@@ -59,13 +64,9 @@ class Found:
             return 0.0
         keep = expand(full, best.fit.terms)[0][full.free]
         protected = best.form.protected(full)[full.free]
-        base = model.restricted_cost(keep)
-        out = [rise - self.price for rise, _ in model.ranked_removals(keep, protected)[:1]]
-        for j in np.flatnonzero(~keep):
-            trial = keep.copy()
-            trial[j] = True
-            out.append(model.restricted_cost(trial) + self.price - base)
-        return float(min(out, default=np.inf))
+        changes = model.changes(keep)
+        removals = changes[keep & ~protected] - self.price
+        return float(min([*removals, *(changes[~keep] + self.price)], default=np.inf))
 
 
 def by_bic(candidate: Candidate) -> float:

@@ -20,7 +20,7 @@ from jetode.joint.null_space_proposals import DEGREES, LINEAR, Proposal
 from jetode.joint.parts import equation_of, is_pole_constant, released
 from jetode.joint.path import Identified, StateFit, describe, estimate_path, final_q
 from jetode.joint.problem import SMALLEST_SIGMA, Loss, Prepared, prepare
-from jetode.joint.progress import Budget, WithModel
+from jetode.joint.progress import Budget, Effort, WithModel
 from jetode.joint.search import FREE, climb, propose, search, search_linear
 from jetode.joint.search_settings import DECISION, SEARCH
 from jetode.joint.shooting.annealing import Schedule, anneal
@@ -36,7 +36,6 @@ POLISH_ITERATIONS = 14
 HOPELESS = 100.0  # cost per sample at which the path of a searched equation through a noisy record is given up
 ORDERS = (2, 3, 4, 5)
 LINEAR_ORDERS = (2, 4)  # of linear equations: one oscillator, or two that are coupled
-MOST_ITERATIONS = 4500  # of the search: eight times what Lorenz at 15 % needs, about 60 s for 6,001 samples
 CLEAN_ITERATIONS = 3000  # where the null space of a clean record has found nothing: its iterations take longer
 FNN_SAMPLES = 3000
 DELAY = 0.5  # tc: of the false neighbours
@@ -46,29 +45,6 @@ UNFOLLOWED = (
     "No equation of the family follows this record once its path has to obey it: another form, or noise that is not "
     "white (give its size with sigma)."
 )
-
-
-class Effort:
-    """A bound on the Gauss–Newton iterations of the search, the same on any machine: a channel that no form fits
-    would be searched to the last rung of the ladder."""
-
-    def __init__(self, interrupt: Callable[[], bool], most: int = MOST_ITERATIONS) -> None:
-        self._interrupt = interrupt
-        self._left = most
-
-    def limit(self, most: int) -> None:
-        """Allow no more than so many iterations from here on."""
-        self._left = min(self._left, most)
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether the bound has ended the search."""
-        return self._left < 0
-
-    def __call__(self) -> bool:
-        """Asked once per iteration: whether to stop."""
-        self._left -= 1
-        return self.exhausted or self._interrupt()
 
 
 @dataclass(frozen=True)
@@ -217,7 +193,8 @@ def searched_form(request: Request, prepared: Prepared, interrupt: Effort, say: 
     """Order, form and terms by the search.
 
     Without an order linear equations come first, which take no time; then order 2 where false neighbours suggest it,
-    then 3, then 4, until one satisfies; of those that do not, the third.
+    then 3, then 4, until one satisfies; of those that do not, the third.  A plane whose flow follows the record as well
+    as the noise allows is not left for a higher order, which could only imitate the terms that the plane's lacks.
     """
     if request.order is not None:
         return prepared, search(prepared, request.order, interrupt, say, request.constraints, request.functions)
@@ -229,7 +206,7 @@ def searched_form(request: Request, prepared: Prepared, interrupt: Effort, say: 
     if false_neighbour_order(prepared) == 2:
         planar = request.prepared(2)
         found = search(planar, 2, interrupt, say, functions=request.functions)
-        if found.satisfies():
+        if found.follows():
             return planar, found
     found = search(prepared, 3, interrupt, say, functions=request.functions)
     if not (found.satisfies() or interrupt()):
@@ -250,11 +227,7 @@ def identify_form(
 
     A rational proposal that is not accepted leaves the record to the search, with all its iterations.
     """
-
-    def interrupt() -> bool:
-        return budget.spent
-
-    effort = Effort(interrupt)
+    effort = budget.effort()
     say("smoothing the record")
     prepared = request.prepared(request.order or 3)
     if prepared.clean and request.constraints == FREE:
@@ -262,12 +235,14 @@ def identify_form(
         if isinstance(formed, Proposal):
             if accept(formed):
                 return formed, False
-            effort = Effort(interrupt)
+            effort = budget.effort()
         elif formed is not None:
             return formed, effort.exhausted
         else:
             effort.limit(CLEAN_ITERATIONS)
-    return searched_form(request, prepared, effort, say), effort.exhausted
+    formed = searched_form(request, prepared, effort, say)
+    budget.searched(effort)
+    return formed, effort.exhausted
 
 
 def refined(prepared: Prepared, data: Data, fit: Fit, interrupt: Callable[[], bool]) -> tuple[Data, Fit, float]:

@@ -11,6 +11,7 @@ from jetode.joint.candidates import Interrupt, by_cost, distinct, held_terms, pl
 from jetode.joint.forms.base import Candidate
 from jetode.joint.parts import equation_of, is_factor
 from jetode.joint.problem import STEP, Prepared
+from jetode.joint.progress import fitted_side_by_side
 from jetode.joint.search_settings import COOLING, DECISION, SCAN, SEARCH
 from jetode.joint.shooting.annealing import Schedule, anneal
 from jetode.joint.shooting.gaussnewton import Data, path_states
@@ -28,28 +29,27 @@ def scan(prepared: Prepared, sigma: float, candidates: Iterable[Candidate], inte
     candidates = list(candidates)
     data = scan_data(prepared, sigma, candidates)
     jets = prepared.jets.head(data.y.size)
-    looked = []
-    for candidate in candidates:
-        if interrupt():
-            break
+
+    def look(candidate: Candidate, interrupt: Interrupt) -> Candidate:
         start = candidate.form.start(jets, candidate.guess)
         terms = start.terms
         if candidate.fixed:
             terms = replace(terms, free=terms.free & ~is_factor(terms))
         else:
             terms = candidate.form.terms(equation_of(terms), candidate.hold)
-        looked.append(
-            replace(candidate, fit=anneal(data, terms, start.states[data.layout.first], SCAN.look, interrupt))
-        )
-    looked.sort(key=by_cost)
+        return replace(candidate, fit=anneal(data, terms, start.states[data.layout.first], SCAN.look, interrupt))
+
+    def again(candidate: Candidate, interrupt: Interrupt) -> Candidate:
+        assert candidate.fit is not None
+        fit = anneal(data, held_terms(candidate, candidate.fit), candidate.fit.states, SCAN.again, interrupt)
+        return replace(candidate, fit=fit)
+
+    if interrupt():
+        return []
+    looked = sorted(fitted_side_by_side(look, candidates, interrupt), key=by_cost)
     late = any(c.form.shows_late for c in looked)
     limit = DECISION.gross * data.n_samples if late else np.inf  # on all the record, the factor has little left to gain
-    out = []
-    for candidate in looked[: SCAN.kept]:
-        if candidate.fit is None or not candidate.cost < limit:
-            continue
-        fit = anneal(data, held_terms(candidate, candidate.fit), candidate.fit.states, SCAN.again, interrupt)
-        out.append(replace(candidate, fit=fit))
+    out = fitted_side_by_side(again, [c for c in looked[: SCAN.kept] if c.cost < limit], interrupt)
     return distinct(sorted((c for c in out if c.cost < limit and plausible(c, prepared)), key=by_cost))
 
 
@@ -88,15 +88,17 @@ def _carried_on(problem: Problem, scanned: list[Candidate], interrupt: Interrupt
     prepared, data = problem.prepared, problem.data
     stretch = scan_data(prepared, problem.sigma, scanned)
     reach = scanned[0].cost + SCAN.carry_reach * problem.price if scanned else 0.0
-    out = []
-    for candidate in scanned[: SCAN.carried]:
-        if interrupt() or candidate.fit is None or candidate.cost > reach:
-            break
+
+    def carry_on(candidate: Candidate, interrupt: Interrupt) -> Candidate:
+        assert candidate.fit is not None
         start = states_for(prepared, equation_of(candidate.fit.terms), data)
         known = data.layout.first < stretch.y.size
         start[known] = path_states(candidate.fit, stretch)[data.layout.first[known]]
         levels = COOLING.schedule.levels[COOLING.cold_start if known.all() else 0 :]
         schedule = Schedule(levels, COOLING.schedule.iterations)
         held = held_terms(candidate, candidate.fit)
-        out.append(replace(candidate, fit=anneal(data, held, start, schedule, interrupt)))
-    return out
+        return replace(candidate, fit=anneal(data, held, start, schedule, interrupt))
+
+    if interrupt():
+        return []
+    return fitted_side_by_side(carry_on, [c for c in scanned[: SCAN.carried] if c.cost <= reach], interrupt)

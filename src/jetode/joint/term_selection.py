@@ -74,43 +74,49 @@ class Quadratic:
 
     def restricted_cost(self, keep: BoolArray) -> float:
         """How much the predicted cost rises when the other terms are zero."""
+        return self._around_support(keep)[0]
+
+    def changes(self, keep: BoolArray) -> FloatArray:
+        """The change of the restricted cost for each single flip of ``keep``: a removal (Wald) or an addition (score
+        test), all of them from one inverse."""
+        return self._around_support(keep)[1]
+
+    def _around_support(self, keep: BoolArray) -> tuple[float, FloatArray]:
+        """The cost of a support K and of its neighbours: with W = F_KK⁻¹F_KO and S = F_OO − F_OK W it is θ_OᵀSθ_O; the
+        term j removed costs (θ_K + Wθ_O)_j²/(F_KK⁻¹)_jj more, one added (Sθ_O)_j²/S_jj less."""
         out = ~keep
-        if not out.any():
-            return 0.0
-        f = self.information
-        if not keep.any():
-            return float(self.theta @ f @ self.theta)
-        schur = (
-            f[np.ix_(out, out)]
-            - f[np.ix_(out, keep)] @ np.linalg.lstsq(f[np.ix_(keep, keep)], f[np.ix_(keep, out)], rcond=1e-13)[0]
-        )
-        return float(self.theta[out] @ schur @ self.theta[out])
+        scale = np.sqrt(np.maximum(np.diag(self.information), 1e-300))  # unit diagonal: best for the inverse
+        f, theta = self.information / scale[:, None] / scale[None, :], self.theta * scale
+        inverse = np.linalg.pinv(f[np.ix_(keep, keep)], rcond=1e-13, hermitian=True) if keep.any() else f[:0, :0]
+        weights = inverse @ f[np.ix_(keep, out)]
+        schur = f[np.ix_(out, out)] - f[np.ix_(out, keep)] @ weights
+        gradient = schur @ theta[out]
+        changes = np.empty(keep.size)
+        changes[keep] = (theta[keep] + weights @ theta[out]) ** 2 / np.maximum(np.diag(inverse), 1e-300)
+        changes[out] = -(gradient**2) / np.maximum(np.diag(schur), 1e-300)
+        return float(theta[out] @ gradient), changes
 
     def best_support(self, keep: BoolArray, protected: BoolArray, price: float) -> BoolArray:
         """Greedy descent of predicted cost + price · terms from ``keep`` by single removals and additions."""
-        keep = keep.copy()
-        score = self.restricted_cost(keep) + price * keep.sum()
-        while True:
-            moves = []
-            for j in np.flatnonzero(~protected):
-                trial = keep.copy()
-                trial[j] = ~trial[j]
-                moves.append((self.restricted_cost(trial) + price * trial.sum(), int(j)))
-            lowest, flipped = min(moves, default=(np.inf, -1))
-            if lowest >= score - 1e-9:
-                return keep
+        best, lowest = keep, np.inf
+        while not protected.all():
+            cost, changes = self._around_support(keep)
+            score = cost + price * float(keep.sum())
+            if not score < lowest - 1e-9:  # rounding has broken the promise of the last flip
+                return best.copy()
+            best, lowest = keep, score
+            moves = np.where(protected, np.inf, changes + np.where(keep, -price, price))
+            flipped = int(np.argmin(moves))
+            if not moves[flipped] < -1e-9:
+                return best.copy()
+            keep = keep.copy()
             keep[flipped] = ~keep[flipped]
-            score = lowest
+        return best.copy()
 
     def ranked_removals(self, keep: BoolArray, protected: BoolArray) -> list[tuple[float, int]]:
         """Predicted rise of the cost for each single removal, smallest first."""
-        base = self.restricted_cost(keep)
-        out = []
-        for j in np.flatnonzero(keep & ~protected):
-            trial = keep.copy()
-            trial[j] = False
-            out.append((self.restricted_cost(trial) - base, int(j)))
-        return sorted(out)
+        changes = self.changes(keep)
+        return sorted((float(changes[j]), int(j)) for j in np.flatnonzero(keep & ~protected))
 
 
 def expand(full: Terms, terms: Terms) -> tuple[BoolArray, FloatArray]:
@@ -266,14 +272,9 @@ def _moves(quadratic: Quadratic, keep: BoolArray, protected: BoolArray, price: f
 
 def _best_addition(quadratic: Quadratic, keep: BoolArray) -> BoolArray | None:
     """The single addition with the largest predicted fall of the cost."""
-    base = quadratic.restricted_cost(keep)
-    falls = []
-    for j in np.flatnonzero(~keep):
-        trial = keep.copy()
-        trial[j] = True
-        falls.append((base - quadratic.restricted_cost(trial), j))
-    if not falls:
+    absent = np.flatnonzero(~keep)
+    if absent.size == 0:
         return None
     out = keep.copy()
-    out[max(falls)[1]] = True
+    out[absent[np.argmin(quadratic.changes(keep)[absent])]] = True
     return out

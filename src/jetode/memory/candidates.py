@@ -64,19 +64,21 @@ class Candidate:
         return replace(self.memory.template, exponents=self.exponents, coefficients=self.coefficients[fold])
 
 
-def highest_degree(q: int, rows: float, settings: MemorySettings) -> int:
-    """The highest degree of P whose terms the rows determine, 0 where not even a linear one is."""
-    allowed = min(settings.most_terms, rows / settings.rows_per_term)
+def highest_degree(q: int, rows: float, most: int, settings: MemorySettings) -> int:
+    """The highest degree of P with ``most`` terms that the rows determine, 0 where not even a linear one is."""
+    allowed = min(most, rows / settings.rows_per_term)
     return max((d for d in range(1, settings.degree + 1) if comb(q + 1 + d, d) <= allowed), default=0)
 
 
-def build(ground: Ground, q: int, theta: float, settings: MemorySettings) -> Memory | None:
-    """The memory of ``theta`` oscillations in ``q`` coefficients; None where the records do not determine it."""
+def build(ground: Ground, q: int, theta: float, settings: MemorySettings, wanted: int = 0) -> Memory | None:
+    """The memory of ``theta`` oscillations in ``q`` coefficients; None where the records do not determine it, or no P
+    of the ``wanted`` degree in it, which may then have a few terms more than others."""
     if theta < settings.points_per_order * q * ground.step:
         return None
     usable = [ground.usable(part, theta) for part in ground.parts]
-    degree = highest_degree(q, sum(int(u.sum()) for u in usable), settings)
-    if not degree:
+    most = settings.most_beside if wanted else settings.most_terms
+    degree = highest_degree(q, sum(int(u.sum()) for u in usable), most, settings)
+    if degree < max(wanted, 1):
         return None
     keep = MemoryFilter(q, theta / ground.step)
     stretches = [
@@ -100,7 +102,7 @@ def build(ground: Ground, q: int, theta: float, settings: MemorySettings) -> Mem
         np.array([template.state(ground.records[f.record].values, end, ground.dt) for end in f.ends]).reshape(-1, q + 1)
         for f in ground.trials.folds
     )
-    return Memory(ground, template, stretches, starts, degree)
+    return Memory(ground, template, stretches, starts, wanted or degree)
 
 
 def candidate(

@@ -56,7 +56,7 @@ class MemoryFilter:
         return out
 
 
-@kernel(error_model="numpy", _nrt=False, nogil=True)
+@kernel(error_model="numpy", _nrt=False)
 def _filter(x: FloatArray, transition: FloatArray, inputs: FloatArray, out: FloatArray) -> None:
     """Rows of ``out`` from its first one on; ``x`` has three more samples before the first."""
     n, q = out.shape

@@ -39,13 +39,14 @@ class Gram:
 
     def solve(self, chosen: IntArray, ridge: float, fold: int | None = None) -> FloatArray:
         """Coefficients of the chosen monomials by (7.5), without the rows of a fold; NaN where none exist."""
-        square = np.ix_(chosen, chosen)
-        matrix, vector, count = self.matrices[0][square], self.vectors[0, chosen], self.counts[0]
+        first = chosen.size and int(chosen[-1]) == chosen.size - 1  # all up to a degree: no need to gather them
+        square = (slice(chosen.size),) * 2 if first else np.ix_(chosen, chosen)
+        left, vector, count = self.matrices[0][square] + 0.0, self.vectors[0, chosen], self.counts[0]
         if fold is not None:
-            matrix = matrix - self.matrices[1 + fold][square]
+            left -= self.matrices[1 + fold][square]
             vector = vector - self.vectors[1 + fold, chosen]
             count = count - self.counts[1 + fold]
-        left = matrix / count
+        left /= count
         left[np.diag_indices(chosen.size)] += ridge
         try:
             factor = cho_factor(left, overwrite_a=True, check_finite=False)
@@ -66,12 +67,14 @@ class Sums:
 
     def add(self, rows: FloatArray, targets: FloatArray, held: BoolArray) -> None:
         """Rows (n, m), their targets and (folds, n) which of them a fold holds."""
-        everything = np.ones((1, rows.shape[0]), dtype=np.bool_)
-        for i, mask in enumerate(np.concatenate([everything, held])):
-            if mask.any():
-                chosen, wanted = (rows, targets) if mask.all() else (rows[mask], targets[mask])
-                self.matrices[i] += chosen.T @ chosen
-                self.vectors[i] += wanted @ chosen
+        shown = (2 ** np.arange(held.shape[0])) @ held  # folds share rows, which are multiplied once
+        for which in np.unique(shown):
+            mask = shown == which
+            chosen, wanted = (rows, targets) if mask.all() else (rows[mask], targets[mask])
+            matrix, vector = chosen.T @ chosen, wanted @ chosen
+            for i in (0, *(1 + fold for fold in range(held.shape[0]) if int(which) >> fold & 1)):
+                self.matrices[i] += matrix
+                self.vectors[i] += vector
                 self.counts[i] += wanted.size
 
     def gram(self) -> Gram:

@@ -24,7 +24,7 @@ def monomial_table(exponents: tuple[Exponents, ...], n_variables: int) -> tuple[
     return monomial_program(exponents, n_variables)
 
 
-@leaf(nogil=True)
+@leaf()
 def rates(
     state: FloatArray,
     linear: FloatArray,
@@ -54,7 +54,7 @@ def rates(
             out[0, s] += c * value
 
 
-@leaf(nogil=True)
+@leaf()
 def advance(state: FloatArray, h: float, k: FloatArray) -> None:
     """x + h/6 (k0 + 2 k1 + 2 k2 + k3)."""
     for i in range(state.shape[0]):
@@ -62,7 +62,7 @@ def advance(state: FloatArray, h: float, k: FloatArray) -> None:
             state[i, s] += h / 6.0 * (k[0, i, s] + 2.0 * k[1, i, s] + 2.0 * k[2, i, s] + k[3, i, s])
 
 
-@kernel(error_model="numpy", _nrt=False, nogil=True)
+@kernel(error_model="numpy", _nrt=False)
 def _rollouts(
     state: FloatArray,
     step: float,
@@ -74,13 +74,20 @@ def _rollouts(
     trial: FloatArray,
     k: FloatArray,
     table: FloatArray,
+    bound: float,
     out: FloatArray,
     slopes: FloatArray,
 ) -> None:
-    """Fill ``out`` and ``slopes`` (points, runs) with x and x'."""
+    """Fill ``out`` and ``slopes`` (points, runs) with x and x', up to where no run is inside of ``bound``."""
     d, runs = state.shape
     h = step / divisions
     for n in range(out.shape[0]):
+        inside = 0
+        for s in range(runs):
+            if abs(state[0, s]) < bound:
+                inside += 1
+        if inside == 0:
+            return
         for part in range(divisions):
             for stage in range(4):
                 ahead = 0.0 if stage == 0 else (h if stage == 3 else 0.5 * h)
@@ -101,9 +108,9 @@ def rollouts(
 ) -> tuple[FloatArray, FloatArray]:
     """x and x' (starts, steps + 1) from each row of ``states``; NaN from where |x| leaves ``bound``."""
     runs, d = states.shape
-    out, slopes = np.empty((steps + 1, runs)), np.empty((steps + 1, runs))
+    out, slopes = np.full((steps + 1, runs), np.nan), np.full((steps + 1, runs), np.nan)
     room = np.empty((d, runs)), np.zeros((4, d, runs)), np.empty((program[0].size, runs))
-    _rollouts(np.array(states.T, order="C"), step, divisions, linear, *program, *room, out, slopes)
+    _rollouts(np.array(states.T, order="C"), step, divisions, linear, *program, *room, bound, out, slopes)
     lost = np.logical_or.accumulate(~(np.abs(out) < bound), axis=0)
     out[lost] = slopes[lost] = np.nan
     return out.T, slopes.T

@@ -14,7 +14,7 @@ from jetode.support.arrays import FloatArray, IntArray
 from jetode.support.compiled import kernel, leaf
 
 
-@leaf(nogil=True)
+@leaf()
 def _slopes(
     state: FloatArray,
     parent: IntArray,
@@ -40,7 +40,7 @@ def _slopes(
             weight[up, s] += weight[k, s] * state[v, s]
 
 
-@leaf(nogil=True)
+@leaf()
 def _adjoint_rates(adjoint: FloatArray, slope: FloatArray, linear: FloatArray, out: FloatArray) -> None:
     """(∂f/∂z)ᵀ a."""
     d, runs = adjoint.shape
@@ -53,7 +53,7 @@ def _adjoint_rates(adjoint: FloatArray, slope: FloatArray, linear: FloatArray, o
                 out[j, s] += c * adjoint[i, s]
 
 
-@leaf(nogil=True)
+@leaf()
 def _gather(
     n: int, h: float, linear: FloatArray, slopes: FloatArray, tables: FloatArray, room: FloatArray, rows: FloatArray
 ) -> None:
@@ -98,7 +98,7 @@ def _gather(
                 rows[k, s] += total[0, s] * tables[back + 1, k, s] + stage[0, s] * tables[back, k, s]
 
 
-@kernel(error_model="numpy", _nrt=False, nogil=True)
+@kernel(error_model="numpy", _nrt=False)
 def _sensitivities(
     state: FloatArray,
     h: float,

@@ -28,17 +28,21 @@ class MemorySettings:
     )  # (q, θ)
     degree: int = 5  # of P at most
     most_terms: int = 350  # of P: beyond, the regression takes longer than everything else
-    rows_per_term: float = 8.0  # that the records must hold at least
+    most_beside: int = 500  # of P next to a good setting, where a few are tried: one more coefficient in its memory
+    rows_per_term: float = 7.0  # that the records must hold at least
     ridges: tuple[float, ...] = (1e-9, 1e-7, 1e-5, 1e-4, 1e-3)  # of features with unit mean square
+    first_ridges: tuple[float, ...] = (1e-8, 1e-5, 1e-3)  # of one step: the passes look closer
     lengths: tuple[float, ...] = (0.15, 0.15, 0.3, 0.3)  # of the rollouts in each Gauss–Newton pass
-    kept: tuple[int, ...] = (12, 8, 5, 4)  # memories and degrees that a pass is made for, the best so far
+    kept: tuple[int, ...] = (10, 6, 3, 2)  # memories and degrees that a pass is made for, the best so far
+    rounds: int = 2  # in which neighbours of the best memory are tried: after two the best hardly moves
+    beside: float = 1.15  # times θ: its neighbours; the first grid is coarser by far
     rows: int = 8000  # of a regression at most: 24 for each of the most terms
     rollouts: int = 1200  # of a pass of the search at most, each with four rows
     final: int = 4000  # of a pass of the members' own fit, which is made once
     hopeless: float = 0.4  # of the best score: below, no pass helps
     points_per_order: float = 1.5  # steps in θ for each of q coefficients at least: fewer do not determine them
     thresholds: tuple[float, ...] = (0.1, 0.2, 0.4, 0.8)  # std: a single one rewards luck
-    members: int = 3  # settings whose median is the forecast: one wild member of three does no harm
+    members: int = 5  # settings whose median is the forecast: two wild members of five do no harm
     thrift: float = 0.06  # power of the number of terms that a score is divided by: equal scores go to fewer terms
     near: float = 0.85  # of the best score: a setting below is no member
     gap: float = 0.1  # oscillations that a straight line may bridge unmarked

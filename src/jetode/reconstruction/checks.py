@@ -102,6 +102,11 @@ def _clean(e: Evidence) -> bool:
     return e.clean
 
 
+def _beyond_integration(e: Evidence) -> bool:
+    """A clean record whose residual is more than the error of an integrator that may have made it."""
+    return e.clean and e.residual > LIMITS.integrated
+
+
 def _must_repeat(e: Evidence) -> bool:
     """Few oscillations of a decay do where no coefficient is in doubt; elsewhere they must show things twice."""
     return not (e.transient and e.certainty >= LIMITS.certainty)
@@ -155,6 +160,17 @@ JOINT: tuple[Check[Evidence], ...] = (
         applies=_clean,
     ),
     Check(
+        "Residual over the noise that a record without any can hide",
+        lambda e: e.noise_ratio,
+        lambda e: (
+            f"The record is clean, but the equation leaves {e.residual:.2g} of its std unexplained, "
+            f"{e.noise_ratio:.2g} times the noise it can hide: it is near the dynamics and not exact."
+        ),
+        advice.unfit,
+        at_most=LIMITS.hidden_noise,
+        applies=_beyond_integration,
+    ),
+    Check(
         "A long run stays bounded",
         lambda e: e.bounded,
         lambda e: "A long run of the equation leaves the range of the record.",
@@ -202,6 +218,18 @@ JOINT: tuple[Check[Evidence], ...] = (
         lambda e: f"A long run visits other values than the record (distance {e.distance:.2f} std).",
         advice.unfit,
         at_most=LIMITS.distance,
+    ),
+    Check(
+        "Share of a decay’s last coordinate that is no function of the others",
+        lambda e: e.own_motion,
+        lambda e: (
+            "The last coordinate of the equation is a function of the others: the decay is of a lower order, with a "
+            "law that the family does not hold."
+        ),
+        advice.unfit,
+        at_least=LIMITS.own_motion,
+        applies=lambda e: e.transient,
+        needed=False,
     ),
     Check(
         "Held-out forecasts hold [oscillations]",
@@ -297,6 +325,7 @@ CONTESTED: tuple[Check[ContestEvidence], ...] = (
         lambda e: f"Nothing forecasts it farther than {e.baseline}.",
         lambda e: advice.NOTHING,
         at_least=CONTEST.ratio,
+        applies=lambda e: not e.equals_to_the_end,
     ),
     Check(
         "Gain over the best simple method [standard errors]",
@@ -304,6 +333,7 @@ CONTESTED: tuple[Check[ContestEvidence], ...] = (
         lambda e: f"Nothing forecasts it farther than {e.baseline} beyond doubt.",
         lambda e: advice.NOTHING,
         at_least=CONTEST.clearly,
+        applies=lambda e: not e.equals_to_the_end,
     ),
 )
 

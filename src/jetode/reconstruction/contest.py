@@ -90,7 +90,15 @@ class Contest:
     def beats(self, one: Scored) -> bool:
         """Whether it forecasts farther than the simple methods beyond doubt, and far enough to be of use."""
         ratio, z = self.advantage(one)
-        return ratio >= CONTEST.ratio and z >= CONTEST.clearly and float(np.median(one.times)) >= CONTEST.useful
+        farther = ratio >= CONTEST.ratio and z >= CONTEST.clearly and float(np.median(one.times)) >= CONTEST.useful
+        return farther or self.equals_to_the_end(one)
+
+    def equals_to_the_end(self, one: Scored) -> bool:
+        """Whether it is an equation that holds as long as trials can show where a simple method does so too: nothing
+        could be farther, and an equation says more (two modes of a beam; an autoregression forecasts them as well)."""
+        longest = CONTEST.end * self.trials.steps / self.trials.period
+        lasting = min(float(np.median(s.times)) for s in (one, self.baseline)) >= longest
+        return lasting and one.contestant.kind != "black box" and one.mean >= CONTEST.explicit * self.baseline.mean
 
     @property
     def forecaster(self) -> Scored:

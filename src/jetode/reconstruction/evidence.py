@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field, fields
 from math import inf, isfinite, nan
 from typing import Any, Protocol
 
+from jetode.reconstruction.settings import CONTEST
 from jetode.signal.jets_against_delays import Sufficiency
 
 
@@ -42,7 +43,7 @@ class Evidence:
     bound of iterations, not at its last form; ``offset``: distance of the record's mean from 0 (in std);
     ``clean``: the record shows no noise; ``transient``: the equation settles at rest, so that the long run is one from
     the first state of every record over its own span; ``certainty``: of the least certain coefficient, in its standard
-    errors.
+    errors; ``own_motion``: of a decay, the share of its last coordinate's variance that is no function of the others.
     """
 
     chi2: float
@@ -77,6 +78,7 @@ class Evidence:
     held: tuple[float, ...] = ()
     transient: bool = False
     certainty: float = 0.0
+    own_motion: float = nan
     kind: str = field(default="joint", init=False)
 
     def to_json(self) -> dict[str, Any]:
@@ -200,6 +202,13 @@ class ContestEvidence:
     def skill(self) -> float:
         """Median time for which the chosen one's forecasts hold, in oscillations."""
         return self.entry(self.chosen).time / self.oscillation
+
+    @property
+    def equals_to_the_end(self) -> bool:
+        """Whether an equation holds as long as trials can show, and so does the best simple method."""
+        chosen, base = self.entry(self.chosen), self.entry(self.baseline)
+        lasting = min(chosen.time, base.time) >= CONTEST.end * self.longest * self.oscillation
+        return lasting and chosen.kind in ("equation", "memory")
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; inverse of :meth:`from_json`."""

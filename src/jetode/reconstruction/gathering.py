@@ -10,6 +10,7 @@ import numpy as np
 
 from jetode.equations.closure import Closure
 from jetode.equations.field import Field
+from jetode.equations.polynomials import Library
 from jetode.equations.regular import RegularClosure
 from jetode.integration.dop853 import Stop
 from jetode.integration.forecast import MAX_STEP, forecast, forecast_many
@@ -133,12 +134,24 @@ def _own_span(regular: RegularClosure, records: Sequence[FloatArray], dt: float,
     )
 
 
+def own_motion(states: FloatArray, degree: int = EXAMINATION.redundant_degree) -> float:
+    """Share of the last coordinate's variance that no polynomial of the others explains: 0 where the motion is of a
+    lower order than its equation; NaN for fewer than three coordinates."""
+    if states.shape[1] < 3:
+        return nan
+    scaled = (states - states.mean(axis=0)) / np.maximum(states.std(axis=0), 1e-300)
+    features = Library.total_degree(states.shape[1] - 1, degree).evaluate(np.ascontiguousarray(scaled[:, :-1]))
+    fitted = features @ np.linalg.lstsq(features, scaled[:, -1], rcond=None)[0]
+    return float(np.mean((scaled[:, -1] - fitted) ** 2))
+
+
 def gather(joint: JointFit, records: Sequence[Series], interrupt: Callable[[], bool]) -> Evidence:
     """All evidence for a fit."""
     model, jets = joint.identified, joint.prepared.jets
     residuals = np.concatenate([p.residuals for p in joint.paths])
     states = np.concatenate([p.states for p in joint.paths])
-    run = _long_run(model.regular, states[~np.isnan(states[:, 0])], model.time, jets.spacing)
+    present = states[~np.isnan(states[:, 0])]
+    run = _long_run(model.regular, present, model.time, jets.spacing)
     if run.transient:
         whole = [p.states[~np.isnan(p.states[:, 0])] for p in joint.paths]
         own = _own_span(model.regular, whole, records[0].dt, jets.spacing)
@@ -171,6 +184,7 @@ def gather(joint: JointFit, records: Sequence[Series], interrupt: Callable[[], b
         offset=abs(float(np.mean(smooth))) / float(np.std(smooth)),
         clean=joint.prepared.clean,
         certainty=_certainty(joint),
+        own_motion=own_motion(present) if run.transient else nan,
         **vars(run),
     )
 

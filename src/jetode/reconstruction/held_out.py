@@ -20,6 +20,7 @@ from jetode.reconstruction.settings import EXAMINATION
 from jetode.records.series import Series
 from jetode.signal.oscillations import oscillation
 from jetode.support.arrays import FloatArray
+from jetode.support.threads import side_by_side
 
 RUN = 5  # samples in a row that end a forecast: one wild sample does not
 
@@ -91,12 +92,14 @@ def _followed(model: Identified, record: Series, cut: int, path: FloatArray) -> 
     wrong = min(RUN, horizon // 4)
     spread = np.std(path[known], axis=0)
     lead = max(FEWEST_SAMPLES, round(EXAMINATION.shortest_part * model.time / record.dt))
-    times = []
-    for start in np.linspace(cut, record.n - 1 - horizon, EXAMINATION.starts).astype(int):
-        if not known[max(0, start - lead) : start + horizon + 1].all():
-            continue
-        state = past_state(model, record, int(start)).end
+    starts = np.linspace(cut, record.n - 1 - horizon, EXAMINATION.starts).astype(int)
+
+    def holds_for(start: int) -> float:
+        state = past_state(model, record, start).end
         run = forecast(model.regular.field, state, spread, horizon * record.dt, record.dt)
         truth = path[start : start + horizon + 1, 0]
-        times.append(valid_prediction_time(run.values, truth, record.dt, threshold=EXAMINATION.holds, run=wrong))
+        return valid_prediction_time(run.values, truth, record.dt, threshold=EXAMINATION.holds, run=wrong)
+
+    usable = [int(start) for start in starts if known[max(0, start - lead) : start + horizon + 1].all()]
+    times = side_by_side(holds_for, usable)
     return HeldOut(nan, float(np.median(times)) / (period * record.dt), tuple(times)) if times else HeldOut()

@@ -247,11 +247,15 @@ class NamedEquation:
             return name, f"{channel} without its noise, shifted and scaled (see the last line)"
         if not isinstance(before, Coupled):
             return name, "a hidden coordinate, found from the record’s past"
-        previous = self.names[i - 1]
         if isinstance(form, Equation) and i - 1 in in_rows(form.elements):
-            return label(name, unit), f"a hidden coordinate, which the rate of {previous} determines"
+            return label(name, unit), f"a hidden coordinate, which the rate of {self.names[i - 1]} determines"
+        return label(name, unit), self._introduced(i, before)
+
+    def _introduced(self, i: int, before: Coupled) -> str:
+        """What a coordinate is that the row before it introduces."""
+        form, name, previous = self.form, self.names[i], self.names[i - 1]
         if before.is_shift:
-            return label(name, unit), f"the slope of {previous}: how fast {previous} changes"
+            return f"the slope of {previous}: how fast {previous} changes"
         rounded = self._rounded(form).rows[i - 1] if isinstance(form, Equation) else before
         assert isinstance(rounded, Coupled)
         writer, names = text_writer(DIGITS), self.names[:i]
@@ -263,7 +267,7 @@ class NamedEquation:
         below = f"({below})" if len(writer.terms(rounded.factor, names)) > 1 else below
         shown = above if below == "1" else f"{above} / {below}"
         hidden = "a hidden coordinate, which the record does not show but determines"
-        return label(name, unit), f"{hidden}: {name} = {shown}"
+        return f"{hidden}: {name} = {shown}"
 
 
 def named(model: Model) -> NamedEquation | None:

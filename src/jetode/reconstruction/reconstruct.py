@@ -18,12 +18,14 @@ from jetode.reconstruction.paper_method import paper
 from jetode.records.conversion import as_records
 from jetode.records.series import Series
 from jetode.signal.artefacts import find_artefacts, note
+from jetode.support.blas import one_thread
 from jetode.support.errors import InputError
 from jetode.support.notebook import watched
 
 METHODS: Mapping[str, Callable[..., Model]] = MappingProxyType({"joint": joint, "paper": paper})
 
 
+@one_thread()
 def reconstruct(record: Any, method: str | None = None, dt: float | None = None, **options: Any) -> Model:
     """The differential equation of a record, as a :class:`jetode.reconstruction.model.Model`.
 

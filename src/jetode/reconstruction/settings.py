@@ -43,6 +43,7 @@ class Examination:
     holds: float = 0.4  # std: error within which a forecast holds
     reach: float = 2.0  # times the record's range on either side of its middle: beyond, a long run has left it
     shortest_run: int = 50  # points of a run whose distribution can be compared
+    redundant_degree: int = 5  # of the polynomial that may explain a decay's last coordinate by the others
     settled_spread: float = 0.8  # a long run whose second half moves less than this times the first settles at rest
     segment: float = 40.0  # of a periodogram: six periods of a sine
     band: float = 1.0  # 1/tc: frequencies compared, up to six times that of a sine
@@ -63,11 +64,16 @@ class Limits:
     distance: float = 0.8  # std: a switching attractor such as Lorenz's reaches 0.5 against itself over 300 tc
     spread_ratio: tuple[float, float] = (0.6, 1.6)  # of a long run's std over the record's
     clean_residual: float = CLEAN_SIGMA  # of std: what an equation may leave of a record without noise
+    hidden_noise: float = 3.0  # residual over the noise that a record without any can hide; right equations leave 1.0
+    integrated: float = 1e-4  # of std: below, it may be the error of a simulation (RK4, twice its usual step: 3e-5)
     rival: float = 10.0  # ΔBIC of another form: odds of 150 to 1
     margin: float = DECISION.min_margin  # ΔBIC of one term, as the search demands
     score: float = DECISION.max_score  # of the test for missing terms, as the search demands
     oscillations: float = 5.0  # fewer cannot show a second time what they showed once
     certainty: float = 5.0  # standard errors of a decay's least certain coefficient that make up for few oscillations
+    own_motion: float = (
+        1e-3  # of its variance: what the others must leave of a decay's last coordinate, 3 % of its size
+    )
     terms: int = DECISION.few_terms  # coefficients: with more, a polynomial imitates what it cannot state
     exact: float = 1e-6  # of std: a residual that no imitation leaves, however many its coefficients
     skill: float = 0.25  # oscillations that held-out forecasts must hold
@@ -89,6 +95,7 @@ class ContestSettings:
     least: float = 0.01  # oscillations: a simple method that fails at once still counts as much
     as_good: float = 0.95  # of the best score: nearer than the trials can tell apart
     explicit: float = 0.8  # of the best score: an equation that comes so near a black box is preferred to it
+    end: float = 0.95  # of the longest time that trials can show: whoever holds so long cannot be beaten
     near: float = 0.5  # of the best median time: an equation that fails much sooner does not describe the motion
     trend: float = 0.9  # rank correlation of the motion's size with time: it steadily fades or grows
     readable: int = DECISION.few_terms + 2  # coefficients of an equation that a person can read

@@ -136,13 +136,15 @@ def judge_contest(evidence: ContestEvidence, readable: str | None, refused: Verd
     if failed is not None:
         reason = f"{failed.sentence(evidence)} {refused.reason}"
         return Verdict("none", reason, refused.advice or failed.advice(evidence), holds, baseline)
+    as_far = f" {_capital(base.name)} forecasts it as far: the motion is nearly linear or periodic."
+    also = as_far if evidence.equals_to_the_end else ""
     if readable is None:
-        reason = f"{_capital(chosen.name)} forecasts it. {refused.reason}"
+        reason = f"{_capital(chosen.name)} forecasts it.{also} {refused.reason}"
         return Verdict("forecast", reason, refused.advice, holds, baseline)
     own = evidence.entry(readable)
     farther = "" if readable == chosen.name else f"; {chosen.name} forecasts farther and is used for that"
     size = f"{own.time / evidence.oscillation:.2g} oscillations"
-    reason = f"{_capital(own.name)} holds for {size} in the median of {evidence.trials} trials{farther}."
+    reason = f"{_capital(own.name)} holds for {size} in the median of {evidence.trials} trials{farther}.{also}"
     return Verdict("approximate", f"{reason} Not exact: {refused.reason}", refused.advice, holds, baseline)
 
 

@@ -6,6 +6,7 @@
 | Tektronix TDS, TBS | the same in the fields to the left of the first rows of data |
 | Rigol DS | header cells ``Start,Increment`` with their values in the row below |
 | Rigol MSO, DHO | header cells ``t0 = -5e-4s, tInc = 1e-8`` |
+| anybody | ``# dt=0.02``, ``# sampling rate: 200 Hz`` in comments at the top |
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ STEP_KEYS = frozenset(
     {"sample interval", "sampling interval", "xinc", "x increment", "xincrement", "delta x", "dt", "tinc"}
     | {"horizontal interval", "sample period", "sampling period", "sampling time", "sample time"}
 )
-RATE_KEYS = frozenset({"sample rate", "sampling rate", "samplerate", "sampling frequency", "sample frequency", "fs"})
+RATE_KEYS = frozenset(
+    {"sample rate", "sampling rate", "samplerate", "sampling frequency", "sample frequency", "fs", "sampling rate hz"}
+)
 T0_KEYS = frozenset({"xorg", "x0", "t0", "x origin", "xorigin"})
 UNIT_KEYS = frozenset({"vertical units", "vertical unit", "yunits", "y units", "y unit label", "y unit"})
 TIME_UNIT_KEYS = frozenset({"horizontal units", "horizontal unit", "xunits", "x units", "x unit label", "x unit"})

@@ -56,7 +56,7 @@ class Head:
     source: str
     above: tuple[Line, ...]
     body: tuple[Line, ...]
-    comment: str
+    comments: tuple[str, ...]  # before the first line with content
     separator: str | None
     said: Stated | None = None  # by cells of the header
     left: int = 0  # fields at the left of the data that are none
@@ -66,11 +66,11 @@ def find_layout(source: str, opened: Callable[[str], IO[str]], head: bytes, skip
     """The layout of the file whose first bytes are ``head``; ``opened(encoding)`` opens it as text."""
     encoding = find_encoding(source, head)
     with opened(encoding) as file:
-        lines, comment, separator = _first_lines(file, skip_rows)
+        lines, comments, separator = _first_lines(file, skip_rows)
     if not lines:
         raise InputError(f"{source} holds no data; it must have one row per sample.")
     first = _body_start(source, lines)
-    found = Head(source, tuple(lines[:first]), tuple(lines[first:]), comment, separator)
+    found = Head(source, tuple(lines[:first]), tuple(lines[first:]), comments, separator)
     delimiter, decimal_comma = _dialect(found)
     found = _without_sampling(_with_earlier_rows(found, delimiter), delimiter)
     positions, width = _positions(found, delimiter)
@@ -90,9 +90,10 @@ def find_layout(source: str, opened: Callable[[str], IO[str]], head: bytes, skip
 # -- lines ---------------------------------------------------------------------------------------------------------
 
 
-def _first_lines(file: IO[str], skip_rows: int) -> tuple[list[Line], str, str | None]:
-    """(lines with content, last comment before them, the delimiter of a ``sep=`` line)."""
-    comment, separator = "", None
+def _first_lines(file: IO[str], skip_rows: int) -> tuple[list[Line], tuple[str, ...], str | None]:
+    """(lines with content, comments before them, the delimiter of a ``sep=`` line)."""
+    comments: list[str] = []
+    separator = None
     lines: list[Line] = []
     for number, text in enumerate(file, start=1):
         if number <= skip_rows:
@@ -107,8 +108,8 @@ def _first_lines(file: IO[str], skip_rows: int) -> tuple[list[Line], str, str | 
             if len(lines) == SNIFFED_LINES:
                 break
         elif not lines and text.lstrip().startswith("#"):
-            comment = text.lstrip()[1:].strip()
-    return lines, comment, separator
+            comments.append(text.lstrip()[1:].strip())
+    return lines, tuple(comments), separator
 
 
 def _body_start(source: str, lines: list[Line]) -> int:
@@ -232,6 +233,8 @@ def _columns(
     preamble = [split(text, delimiter or ",") for _, text in (*head.above, *_left_fields(head, delimiter, positions))]
     names, units = _header(head, delimiter, positions, width)
     found = head.said or stated(preamble)
+    if found.step is None:  # a comment rarely says in which unit
+        found = replace(stated([[text] for text in head.comments]), time_unit="")
     titled = [
         Column.titled(name, kind=kind, **({"unit": unit} if unit else {}))
         for name, unit, kind in zip(names, units, kinds, strict=True)
@@ -301,7 +304,7 @@ def _header(head: Head, delimiter: str | None, positions: list[int], width: int)
     """(names, units) of the columns, empty where the file gives none."""
     empty = [""] * len(positions)
     if not head.above:
-        return _names_in_comment(head.comment, delimiter, len(positions)) or empty, empty
+        return _names_in_comment((head.comments or ("",))[-1], delimiter, len(positions)) or empty, empty
     rows = [_header_names(text, delimiter) for _, text in head.above[-2:]]
     last, before = rows[-1], rows[-2] if len(rows) > 1 else []
     units = _units(last)

@@ -22,6 +22,7 @@ import numpy as np
 from jetode.equations.numbers import with_error
 from jetode.integration.forecast import Forecast
 from jetode.reconstruction.checks import CHECKS, notes, walk
+from jetode.reconstruction.evidence import AnyEvidence, ContestEvidence, evidence_of
 from jetode.reconstruction.model import Model
 from jetode.reconstruction.naming import NamedEquation
 from jetode.records.series import Series
@@ -76,6 +77,8 @@ def report(model: Model, forecast: Forecast, records: Sequence[Series] = (), com
         tables={
             "coefficients": coefficients(model),
             "evidence": evidence(model),
+            "contest": contest(model),
+            "exact": not_exact(model),
             "equilibria": equilibria(model),
             "rivals": rivals(model),
             "settings": settings(model),
@@ -161,16 +164,48 @@ def coefficients(model: Model) -> Table:
     return Table(caption, ("rate", "term", "value", "standard error", "unit", "z", "kept"), tuple(rows))
 
 
+TESTS = ("test", "measured", "limit", "result")
+
+
 def evidence(model: Model) -> Table:
     """Every check that the verdict walked, with its limit, and what else was noticed."""
+    return Table("What the verdict looked at", TESTS, _walked(model.evidence))
+
+
+def _walked(found: AnyEvidence | None) -> tuple[tuple[str, str, str, str], ...]:
+    """Every check of some evidence, with its limit, and what else was noticed."""
+    if found is None:
+        return ()
     words = {True: "✓ pass", False: "✗ fail", None: "–"}
+    outcomes = walk(CHECKS[found.kind], found)
+    return (
+        *((o.check.name, o.measured, o.check.limit, words[o.passed]) for o in outcomes),
+        *((name, measured, "–", words[None]) for name, measured in notes(found)),
+    )
+
+
+def contest(model: Model) -> Table:
+    """All that was tried on held-out stretches where no equation is exact, farthest first."""
     found = model.evidence
-    rows: list[tuple[str, str, str, str]] = []
-    if found is not None:
-        outcomes = walk(CHECKS[found.kind], found)
-        rows += [(o.check.name, o.measured, o.check.limit, words[o.passed]) for o in outcomes]
-        rows += [(name, measured, "–", words[None]) for name, measured in notes(found)]
-    return Table("What the verdict looked at", ("test", "measured", "limit", "result"), tuple(rows))
+    caption = "How long forecasts of stretches that were held out hold, by all that was tried"
+    head = ("forecast by", "holds [oscillations]", "quartiles", "score", "coefficients")
+    if not isinstance(found, ContestEvidence):
+        return Table(caption, head, ())
+    rows = []
+    for e in found.entries:
+        low, middle, high = (f"{time / found.oscillation:.2f}" for time in (e.lower, e.time, e.upper))
+        terms = "–" if e.terms is None else str(e.terms)
+        rows.append((e.name, middle, f"{low}\u202f–\u202f{high}", f"{e.score:.2f}", terms))
+    return Table(caption, head, tuple(rows))
+
+
+def not_exact(model: Model) -> Table:
+    """The checks on which an exact equation was refused, where what is shown was chosen by a contest."""
+    found = model.evidence
+    caption = "Why no equation counts as exact: the best one that was found, test by test"
+    refused = found.exact if isinstance(found, ContestEvidence) else None
+    diagnostics = {"evidence": refused, "clean": model.diagnostics.get("clean")}
+    return Table(caption, TESTS, _walked(None if refused is None else evidence_of(diagnostics)))
 
 
 def equilibria(model: Model) -> Table:

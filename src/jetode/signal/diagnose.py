@@ -25,6 +25,7 @@ from jetode.signal.spline import smooth
 from jetode.signal.suitability import SUITABILITY
 from jetode.signal.surrogate_test import surrogate_test
 from jetode.support import markup
+from jetode.support.blas import one_thread
 
 MINIMUM_SAMPLES = 200
 SURROGATE_DIMENSION = 3
@@ -175,6 +176,7 @@ class Diagnosis:
         return markup.card("Diagnosis", self.rows())
 
 
+@one_thread()
 def diagnose(record: Any, seed: int = 0, dt: float | None = None, effort: Effort = FULL) -> Diagnosis:
     """Examine a record (anything that :func:`.as_series` takes); ``seed`` draws the surrogates, ``effort`` says how
     much of a long record is looked at (:data:`QUICK` takes about a second for 100,000 samples)."""

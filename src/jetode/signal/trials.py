@@ -31,7 +31,9 @@ class TrialSettings:
     folds: int = 4  # two held-out stretches let settings be chosen by luck (a flag's forecast doubled with four)
     starts: int = 10  # per fold: 40 in all give quartiles, and bands of 90 %
     first: float = 0.5  # of a record that every fit has seen
-    cap: float = 6.0  # oscillations of a trial at most: beyond, grades do not change
+    cap: float = (
+        10.0  # oscillations of a trial at most: nearly periodic motion (a pulse, a reed) is told apart by far ones
+    )
     room: float = 0.5  # of what is held out that one forecast may fill, so that starts differ
     past: float = 2.0  # oscillations before a start: what a state needs at least
     shortest: float = 0.25  # oscillations of a forecast at least: less tells nothing

@@ -89,6 +89,7 @@ class Studio:
         return JSONResponse(
             {
                 "version": __version__,
+                "events": self.events.count,
                 "limit": LIMITS.upload,
                 "losses": LOSSES,
                 "records": [record.to_json() for record in self.store.records()],

@@ -17,6 +17,7 @@ class Events:
 
     def __init__(self) -> None:
         self._listeners: set[asyncio.Queue[str | None]] = set()
+        self.count = 0  # sent so far: an answer that was made before an event that a page knows is out of date
 
     @property
     def full(self) -> bool:
@@ -25,7 +26,8 @@ class Events:
 
     def send(self, kind: str, data: dict[str, Any]) -> None:
         """Tell every page."""
-        text = f"event: {kind}\ndata: {json.dumps(data, allow_nan=False)}\n\n"
+        self.count += 1
+        text = f"id: {self.count}\nevent: {kind}\ndata: {json.dumps(data, allow_nan=False)}\n\n"
         for listener in list(self._listeners):
             if listener.qsize() >= BEHIND:
                 self._listeners.discard(listener)
@@ -44,7 +46,7 @@ class Events:
         mine: asyncio.Queue[str | None] = asyncio.Queue()
         self._listeners.add(mine)
         try:
-            yield "retry: 1000\nevent: hello\ndata: {}\n\n"
+            yield f"retry: 1000\nid: {self.count}\nevent: hello\ndata: {{}}\n\n"
             while True:
                 try:
                     text = await asyncio.wait_for(mine.get(), LIMITS.keep_alive)

@@ -202,12 +202,13 @@ def diagnosis(series: Series, marked: int) -> dict[str, Any]:
         found = diagnose(series.slice(0, DRAWING.examined), effort=QUICK)
     except InputError as error:
         return {"headline": say("look_undiagnosed"), "good": False, "words": [], "advice": [str(error)]}
-    good = not found.advice
+    word, why = found.suitability
+    good = word == "suitable"
     return {
         "headline": say("look_good" if good else "look_doubtful"),
         "good": good,
         "words": words(found, marked),
-        "advice": list(found.advice),
+        "advice": [] if good else list(dict.fromkeys((why, *found.advice))),
         "oscillation": found.samples_per_oscillation * found.dt,
         "reduced": QUICK.samples if found.n > QUICK.samples else 0,
         "examined": found.n if found.n < series.n else 0,

@@ -37,10 +37,10 @@ _log = logging.getLogger("jetode")
 
 
 def kernel(**options: Any) -> Callable[[Function], Function]:
-    """``numba.njit`` for what Python calls: cached on disk under :func:`stamp`."""
+    """``numba.njit`` for what Python calls: cached on disk under :func:`stamp`; other threads go on while it runs."""
 
     def decorate(function: Function) -> Function:
-        dispatcher: Any = njit(no_cfunc_wrapper=True, **options)(function)
+        dispatcher: Any = njit(no_cfunc_wrapper=True, nogil=True, **options)(function)
         dispatcher._cache = _StampedCache(function)
         return dispatcher
 

@@ -10,27 +10,18 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 from jetode.experiments.core.store import DAMAGED, FOREIGN, Chunk, ChunkStore, Task
+from jetode.support.blas import one_thread
 from jetode.support.errors import InputError
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 Say = Callable[[str], None]
 Finished = Iterator[tuple[Task, Chunk]]
 Executor = Callable[[Sequence[Task]], Finished]
-
-
-def one_thread() -> AbstractContextManager[object]:
-    """Many small products: the threads of a BLAS would only wait for each other."""
-    if find_spec("threadpoolctl") is None:
-        return nullcontext()
-    from threadpoolctl import threadpool_limits
-
-    return threadpool_limits(limits=1)
 
 
 def timed(task: Task) -> Chunk:

@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike
 
 from jetode.baselines import linear
 from jetode.equations.field import Field
-from jetode.experiments.core.sweep import one_thread
 from jetode.experiments.peers.narx import (
     FAR,
     RAW,
@@ -38,6 +37,7 @@ from jetode.experiments.peers.reservoirs import echo_state, nvar
 from jetode.integration.dop853 import integrate
 from jetode.signal.spline import smooth
 from jetode.support.arrays import FloatArray, IntArray
+from jetode.support.blas import one_thread
 from jetode.support.errors import InputError
 
 FEWEST_SAMPLES = 200

@@ -30,7 +30,6 @@ CAP = 10.0  # oscillations of a forecast at most
 ROOM = 0.5  # of the unseen part that a forecast may fill, so that starts differ
 SHORTEST = 0.5  # oscillations of a forecast at least
 NUMBERED = re.compile(r"(.+?)[_-](\d+)")
-STATED = re.compile(r"(dt|sampling_rate_hz)\s*[=:]\s*([-+.\deE]+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -102,27 +101,13 @@ def sources(folder: Path) -> list[Source]:
     return out
 
 
-def stated_interval(path: Path) -> float | None:
-    """The sampling interval in comment lines at the top of a file (``# dt=0.02``, ``# sampling_rate_hz=200``)."""
-    with path.open(encoding="utf-8", errors="replace") as file:
-        for line in file:
-            if not line.startswith("#"):
-                return None
-            found = STATED.search(line)
-            if found:
-                value = float(found[2])
-                return value if found[1].lower() == "dt" else 1.0 / value
-    return None
-
-
 def load(path: Path, dt: float | None) -> tuple[Series, list[str]]:
-    """A recording: its interval as given, as stated in the file, by its time column, or 1 where nothing tells it."""
-    interval = dt or stated_interval(path)
+    """A recording: its interval as given, as the file tells it, or 1 where nothing does."""
     notes = []
     try:
-        record = read(path, dt=interval) if interval else read(path)
+        record = read(path, dt=dt)
     except InputError:
-        if interval:
+        if dt:
             raise
         record = read(path, dt=1.0)
         notes.append(f"{path.name} does not tell its sampling interval; time is in samples")

@@ -27,32 +27,13 @@ from jetode.reconstruction.reconstruct import reconstruct
 from jetode.reconstruction.settings import INTEGRATION
 from jetode.support.arrays import FloatArray
 
-MOST_ITERATIONS = 2000  # of one joint fit, about a minute; a record that it suits takes some 500
-
-
-class Iterations(Budget):
-    """A limit on work, not on time: the fit ends at the same place on every machine, however busy."""
-
-    def __init__(self, most: int = MOST_ITERATIONS) -> None:
-        super().__init__()
-        self._left = most
-
-    @property
-    def spent(self) -> bool:
-        """Whether the fit must end; asking is counted, and a fit asks once per iteration."""
-        self._left -= 1
-        return self._left < 0
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether the limit was met."""
-        return self._left < 0
+MOST_ITERATIONS = 2000  # of one search, about a minute and the same on any machine; a record that it suits takes 500
 
 
 def joint_model(realization: Realization) -> tuple[Model, bool]:
     """The joint fit with all defaults, and whether it was ended early."""
-    budget = Iterations()
-    return reconstruct(realization.record, method="joint", budget=budget), budget.exhausted
+    budget = Budget(max_iterations=MOST_ITERATIONS)
+    return reconstruct(realization.record, method="joint", budget=budget), budget.spent
 
 
 @cache

@@ -9,6 +9,8 @@ where nothing is differentiated; b_{n−1−i} = β_i − Σ_{k<i} c_{n−i+k} �
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 
 from jetode.equations.element_terms import PlacedElement
@@ -18,13 +20,17 @@ from jetode.equations.polynomials import Exponents, total_degree_exponents
 from jetode.equations.regular import equation_of_rows
 from jetode.equations.rows import Coupled, part_names
 from jetode.joint.candidates import states_for
-from jetode.joint.elements.discover import Discovery, Suggestion
+from jetode.joint.elements.discover import DISCOVERY, Discovery, Suggestion
+from jetode.joint.elements.weak_form import WeakForm
 from jetode.joint.forms.base import Candidate
 from jetode.joint.forms.pole_free import PoleFree
+from jetode.joint.forms.starts import hidden_states
 from jetode.joint.problem import Prepared
 from jetode.joint.shooting.gaussnewton import Data
 from jetode.joint.shooting.layout import Terms
 from jetode.support.arrays import FloatArray
+
+Begun = tuple[str, PoleFree, Terms, FloatArray]
 
 
 def linear_form(order: int, spread: bool = False) -> PoleFree:
@@ -94,6 +100,24 @@ def equation_from(discovery: Discovery, suggestion: Suggestion) -> Equation:
         acting = [{n - 1: {constant: float(b)}} for b in gains]
     placed = tuple(PlacedElement(e, rows) for e, rows in zip(elements, acting, strict=True))
     return equation_of_rows((*(Coupled.shift(i) for i in range(n - 1)), last), placed)
+
+
+def starts(prepared: Prepared, order: int, kinds: Sequence[str], samples: int) -> Iterator[Begun]:
+    """The likeliest equations with one function, and with two, of the weak form: form, coefficients, and states at
+    every sample of a stretch."""
+    weak = WeakForm.of(prepared, order) if kinds else None
+    if weak is None:
+        return
+    discovery = Discovery.of(weak)
+    limit = discovery.linear() - DISCOVERY.gain
+    single = [s for s in discovery.suggestions(kinds) if s.bic < limit and s.left < DISCOVERY.unexplained]
+    for first in single[: DISCOVERY.begun]:
+        more = discovery.suggestions(kinds, given=first.elements)
+        for suggestion in (first, *(s for s in more[:1] if s.bic < first.bic - DISCOVERY.gain)):
+            equation = equation_from(discovery, suggestion)
+            form = candidate_of(suggestion).form
+            name = f"order {order}, {' and '.join(suggestion.kinds)}"
+            yield name, form, form.terms(equation), hidden_states(prepared.jets.head(samples), equation)
 
 
 def begin(prepared: Prepared, data: Data, discovery: Discovery, suggestion: Suggestion) -> tuple[Terms, FloatArray]:

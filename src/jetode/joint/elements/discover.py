@@ -28,6 +28,9 @@ class DiscoverySettings:
 
     carried: int = 14  # functions whose parameters are improved, of some fifty: the grid is coarse, its order rough
     refined: int = 2  # guesses of each
+    begun: int = 2  # functions that a fit with model error begins from: it takes seconds each
+    unexplained: float = 0.12  # of the target's sum of squares: what leaves more in weak form is another equation
+    gain: float = 20.0  # of BIC over the equation without the function: less is noise in a few rows
     evaluations: int = 12  # per parameter, of the improvement: to a percent, which is all the smoothing leaves
 
 

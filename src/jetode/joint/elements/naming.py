@@ -14,7 +14,7 @@ import numpy as np
 from jetode.joint.candidates import Found, Interrupt, Progress
 from jetode.joint.choose_terms import choose_terms
 from jetode.joint.elements.candidates import begin, candidate_of
-from jetode.joint.elements.discover import Discovery, Suggestion
+from jetode.joint.elements.discover import DISCOVERY, Discovery, Suggestion
 from jetode.joint.elements.guesses import GUESSES, sensible
 from jetode.joint.elements.rival import polynomial_rival
 from jetode.joint.elements.weak_form import WeakForm
@@ -37,8 +37,6 @@ class NamingSettings:
     per_coordinate: int = 3  # and of every coordinate where none of these satisfies: smoothing blurs arguments
     firsts: int = 2  # functions that a second one is looked for beside
     chosen: int = 3  # of these, whose terms are selected
-    unexplained: float = 0.12  # of the target's sum of squares: what leaves more in weak form is another equation
-    gain: float = 20.0  # of BIC over the linear equation in weak form: less is noise in a few rows
     rivals: float = 60.0  # of the cost, in terms: names farther behind the best cannot win by fewer terms
 
 
@@ -73,9 +71,9 @@ def search_elements(
 def named_functions(problem: Problem, discovery: Discovery, functions: Functions, interrupt: Interrupt) -> Found | None:
     """The equations with one function, with a second one where the first leaves more than noise; None where the weak
     form shows none, or where a polynomial does as well."""
-    limit, kinds = discovery.linear() - NAMING.gain, functions.kinds
+    limit, kinds = discovery.linear() - DISCOVERY.gain, functions.kinds
     seen = discovery.suggestions(kinds, (False, True) if functions.spread else (False,))
-    ranked = ranking([s for s in seen if s.bic < limit and s.left < NAMING.unexplained])
+    ranked = ranking([s for s in seen if s.bic < limit and s.left < DISCOVERY.unexplained])
     fitted = _named(problem, discovery, ranked[: NAMING.tried], interrupt)
     if not _satisfies(problem, fitted):
         fitted += _named(problem, discovery, each_coordinate(ranked[NAMING.tried :]), interrupt)
@@ -114,7 +112,7 @@ def _pairs(
     for ways in ranked[: NAMING.firsts]:
         if not ways[0].spread:
             wanted = discovery.suggestions(kinds, given=ways[0].elements)
-            more += [s for s in wanted if s.bic < ways[0].bic - NAMING.gain]
+            more += [s for s in wanted if s.bic < ways[0].bic - DISCOVERY.gain]
     return _named(problem, discovery, ranking(more)[: NAMING.tried], interrupt)
 
 

@@ -3,6 +3,10 @@ have none, and their kernels are compiled with a call in place of the loops.  Un
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from jetode.equations.element_kernel import element
 from jetode.joint.shooting.sums import LEAF
 from jetode.support.compiled import leaf
@@ -11,21 +15,24 @@ from jetode.support.compiled import leaf
 @leaf(forceinline=False)
 def evaluate_elements(axes, x, coefficients, codes, slopes):
     """f of every element into ``x`` after the state; f, ∂f/∂v and ∂f/∂p into the rows of ``slopes``."""
+    at: Any = np.int64(0)  # not the constant 0, for which numba would compile the element once more
     for m in range(codes.shape[0]):
-        element(codes[m, 0], x[codes[m, 1]], coefficients, codes[m, 2], slopes[m], 0)
+        element(codes[m, 0], x[codes[m, 1]], coefficients, codes[m, 2], slopes[m], at)
         x[len(axes) + m] = slopes[m, 0]
 
 
 @leaf(**LEAF, forceinline=False)
-def chain_rule(axes, slopes, partials, codes, table, curves, row, out, through):
-    """∂x'_row/∂w_m into ``through``, and ∂x'_row/∂w_m ∂w_m/∂x added to the Jacobian ``out``."""
+def chain_rule(axes, slopes, partials, codes, table, curves, first, out, through):
+    """∂x'_row/∂w_m into ``through``, and ∂x'_row/∂w_m ∂w_m/∂x added to the Jacobian ``out``, of rows from ``first``
+    on."""
     offsets, _, _, slots = partials
-    for m in range(codes.shape[0]):
-        value = 0.0
-        for j in range(offsets[row, len(axes) + m], offsets[row, len(axes) + m + 1]):
-            value += slopes[j] * table[slots[j]]
-        through[row, m] = value
-        out[row, codes[m, 1]] += value * curves[m, 1]
+    for row in range(first, len(axes)):
+        for m in range(codes.shape[0]):
+            value = 0.0
+            for j in range(offsets[row, len(axes) + m], offsets[row, len(axes) + m + 1]):
+                value += slopes[j] * table[slots[j]]
+            through[row, m] = value
+            out[row, codes[m, 1]] += value * curves[m, 1]
 
 
 @leaf(**LEAF, forceinline=False)

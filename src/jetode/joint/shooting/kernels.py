@@ -57,16 +57,6 @@ def _partial(slopes, partials, table, row, e):
 
 
 @inlined
-def _jacobian(axes, slopes, partials, elements, table, curves, row, out, through):
-    """∂x'_row/∂x in ``out`` by the chain rule, and by each element itself in ``through``."""
-    d = len(axes)
-    for e in range(d):
-        out[row, e] = _partial(slopes, partials, table, row, e)
-    if elements[0].shape[0] > 0:
-        chain_rule(axes, slopes, partials, elements[0], table, curves, row, out, through)
-
-
-@inlined
 def _stage_state(axes, x, h, a, stages, i, trial):
     """x + h Σ_j a_ij k_j."""
     d = len(axes)
@@ -117,7 +107,10 @@ def _sensitivity_step(
         table = tables[i]
         _rhs(axes, trial, coefficients, chain, parent, variable, offsets, slots, elements, table, curves[i], stages, i)
         for c in range(chain, d):
-            _jacobian(axes, slopes, partials, elements, table, curves[i], c, jacobians[i], through[i])
+            for e in range(d):
+                jacobians[i, c, e] = _partial(slopes, partials, table, c, e)
+        if elements[0].shape[0] > 0:
+            chain_rule(axes, slopes, partials, elements[0], table, curves[i], chain, jacobians[i], through[i])
     _advance(axes, x, h, b, stages)
     for c in range(d):
         for e in range(d):
@@ -183,7 +176,10 @@ def _slope_sensitivity(
         return value
     for m in range(columns):
         out[m] = 0.0
-    _jacobian(axes, slopes, partials, elements, table, curves, 0, jacobian, through)
+    for e in range(d):
+        jacobian[0, e] = _partial(slopes, partials, table, 0, e)
+    if elements[0].shape[0] > 0:
+        chain_rule(axes, slopes, partials, elements[0], table, curves, 0, jacobian, through)
     for e in range(d):
         f = jacobian[0, e]
         for m in range(columns):
@@ -315,7 +311,7 @@ def _linearise(
     a, b = tableau
     (stages, tables, curves, through, forcing, jacobians, responses, products, propagator, trial, x, big_s, big_next,
      ends, by_coefficient) = scratch  # fmt: skip
-    n_nodes, d, columns = states.shape[0], len(axes), big_s.shape[1]
+    n_nodes, d, columns = first.shape[0], len(axes), big_s.shape[1]
     n_free = columns - d
     v, left_value, left_slope, right_slope = ends[0], ends[1], ends[2], ends[3]
     count = np.int64(0)  # not the constant 0, for which numba would compile the sum as well

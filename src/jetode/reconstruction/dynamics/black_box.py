@@ -16,7 +16,7 @@ from jetode.baselines.contest import FittedBaseline, made
 from jetode.baselines.kernel import KernelMap
 from jetode.integration.forecast import Forecast
 from jetode.reconstruction.dynamics.base import Ahead, Coefficient, read_only
-from jetode.reconstruction.dynamics.samples import Samples
+from jetode.reconstruction.dynamics.samples import Samples, StandsOnSamples
 from jetode.records.series import Series
 from jetode.signal.trials import Rollout
 from jetode.support.arrays import FloatArray
@@ -26,7 +26,7 @@ PAST = 5.0  # oscillations before the end that any of the methods looks back on
 
 
 @dataclass(frozen=True, eq=False)
-class BlackBoxDynamics:
+class BlackBoxDynamics(StandsOnSamples):
     """``name`` of the method with its ``setting`` or ``map``, ``period`` in samples; ``library``: what it learnt from
     (empty for kernel ridge, whose map says it all); ``samples``: where it stands."""
 
@@ -40,9 +40,6 @@ class BlackBoxDynamics:
     kind = "black box"
     order = 1
     equation = None
-    closure = None
-    regular = None
-    residuals = None
 
     @classmethod
     def of(cls, fitted: FittedBaseline, records: Sequence[Series], period: float) -> BlackBoxDynamics:
@@ -60,21 +57,6 @@ class BlackBoxDynamics:
     def end_state(self) -> FloatArray:
         """The last sample."""
         return read_only([self.samples.last()])
-
-    @property
-    def records(self) -> tuple[Series, ...]:
-        """Those in hand."""
-        return self.samples.records
-
-    @property
-    def jet_path(self) -> FloatArray | None:
-        """Of a smoothing spline through the last record."""
-        return self.samples.jet_path
-
-    @property
-    def path(self) -> FloatArray | None:
-        """The smoothed signal."""
-        return None if self.jet_path is None else self.jet_path[:, :1]
 
     @cached_property
     def rollouts(self) -> Rollout:

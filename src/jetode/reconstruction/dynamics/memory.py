@@ -19,23 +19,20 @@ from jetode.integration.forecast import Forecast
 from jetode.memory.closure import MemoryClosure
 from jetode.memory.fit import MemoryFit
 from jetode.reconstruction.dynamics.base import Ahead, Coefficient, read_only
-from jetode.reconstruction.dynamics.samples import Samples
+from jetode.reconstruction.dynamics.samples import Samples, StandsOnSamples
 from jetode.reconstruction.dynamics.written import RegularEquation
 from jetode.records.series import Series
 from jetode.support.arrays import FloatArray
 
 
 @dataclass(frozen=True, eq=False)
-class MemoryDynamics:
+class MemoryDynamics(StandsOnSamples):
     """``fit``: its members, best first; ``samples``: where it stands."""
 
     fit: MemoryFit
     samples: Samples
 
     kind = "memory"
-    closure = None
-    regular = None
-    residuals = None
 
     @classmethod
     def of(cls, fit: MemoryFit, records: Sequence[Series]) -> MemoryDynamics:
@@ -68,21 +65,6 @@ class MemoryDynamics:
         """The best member's state, in its own coordinates, after the last sample."""
         tail = self.samples.tail
         return read_only(self.best.state(tail, tail.size - 1, self.samples.dt))
-
-    @property
-    def records(self) -> tuple[Series, ...]:
-        """Those in hand."""
-        return self.samples.records
-
-    @property
-    def jet_path(self) -> FloatArray | None:
-        """Of a smoothing spline through the last record."""
-        return self.samples.jet_path
-
-    @property
-    def path(self) -> FloatArray | None:
-        """The smoothed signal."""
-        return None if self.jet_path is None else self.jet_path[:, :1]
 
     def coefficients(self) -> tuple[Coefficient, ...]:
         """Of the learned row; they are regularised, so they have no standard errors."""

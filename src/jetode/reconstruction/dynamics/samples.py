@@ -92,6 +92,31 @@ class Samples:
         return cls(tail, float(data["dt"]), int(data["keep"]), float(data["signal_spread"]))  # type: ignore[arg-type, call-overload]
 
 
+class StandsOnSamples:
+    """What all dynamics of this kind say in the same way; ``samples``: where they stand."""
+
+    samples: Samples
+
+    closure = None
+    regular = None
+    residuals = None
+
+    @property
+    def records(self) -> tuple[Series, ...]:
+        """Those in hand."""
+        return self.samples.records
+
+    @property
+    def jet_path(self) -> FloatArray | None:
+        """Of a smoothing spline through the last record."""
+        return self.samples.jet_path
+
+    @property
+    def path(self) -> FloatArray | None:
+        """The smoothed signal."""
+        return None if self.jet_path is None else self.jet_path[:, :1]
+
+
 def jets(values: FloatArray, dt: float) -> FloatArray:
     """Signal and two slopes by a smoothing spline; by differences where there are too few samples for one."""
     if values.size < 16:

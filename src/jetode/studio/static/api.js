@@ -37,8 +37,7 @@ export function upload(file, heard) {
       let found = {};
       try { found = JSON.parse(request.responseText); } catch { /* not from the API */ }
       if (request.status === 201) {
-        state.records.set(found.id, found); // the event may come later than the answer
-        done(found);
+        done(learn(state.records, found));
       } else failed(new Refused(found.error || `${request.status}`));
     };
     request.onerror = () => failed(new Refused(t("error_network")));
@@ -59,8 +58,17 @@ function tell(kind, data) {
   for (const heard of [...hearers]) heard(kind, data);
 }
 
+// what an answer says of something new, unless its event has come before the answer: then that is newer
+export function learn(known, made) {
+  if (!known.has(made.id)) known.set(made.id, made);
+  return known.get(made.id);
+}
+
+let heard = 0; // the number of the last event
+
 async function refresh() {
-  const found = await get("/api/state");
+  let found;
+  do found = await get("/api/state"); while (found.events < heard); // made before an event that is known here
   state.records = new Map(found.records.map((record) => [record.id, record]));
   state.jobs = new Map(found.jobs.map((job) => [job.id, job]));
   Object.assign(state, { limit: found.limit, version: found.version, losses: found.losses, ready: true });
@@ -74,10 +82,12 @@ function connect() {
   source = new EventSource("/api/events");
   const on = (kind, act) => source.addEventListener(kind, (event) => {
     const data = JSON.parse(event.data);
+    heard = Number(event.lastEventId);
     act(data);
     tell(kind, data);
   });
-  source.addEventListener("hello", async () => {
+  source.addEventListener("hello", async (event) => {
+    heard = Number(event.lastEventId); // a server that was started again counts anew
     try { await refresh(); } catch { return; }
     if (lost) { lost = false; tell("found"); }
   });

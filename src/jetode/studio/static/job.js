@@ -1,6 +1,6 @@
 // A fit while it waits and runs: stages as they come, the best so far, and stopping; then its result.
 
-import { get, listen, post, state } from "./api.js";
+import { get, learn, listen, post, state } from "./api.js";
 import { axes, draw, plot, reach } from "./charts.js";
 import { fill, h, t } from "./dom.js";
 import { attempt, badge } from "./lists.js";
@@ -79,7 +79,7 @@ export function jobView(place, id) {
     shown = now.state;
     const again = h("button", { type: "button", id: "again", onclick: () => attempt(async () => {
       const made = await post(`/api/jobs/${id}/rerun`);
-      state.jobs.set(made.id, made);
+      learn(state.jobs, made);
       location.hash = `#job=${made.id}`;
     }, said) }, t("job_again"));
     fill(place, title, h("p", {}, badge(now)), h("p", { class: `message ${now.state === "failed" ? "bad" : ""}`, role: "alert" },

@@ -1,6 +1,6 @@
 // A record before the fit: which channel, its time, a stretch, what it shows, and the settings.
 
-import { listen, post, state } from "./api.js";
+import { learn, listen, post, state } from "./api.js";
 import { axes, draw, plot, reach } from "./charts.js";
 import { fill, h, short, sparkline, t } from "./dom.js";
 
@@ -154,7 +154,7 @@ export function recordView(place, id) {
     if (found && asked.column === undefined) for (const one of records) one.reading = { ...one.reading, column: found.column };
     try {
       const job = await post("/api/jobs", { records, settings: settings.read(), name: name.value });
-      state.jobs.set(job.id, job);
+      learn(state.jobs, job);
       location.hash = `#job=${job.id}`;
     } catch (error) {
       fill(said, h("p", { class: "message bad", role: "alert" }, error.message));

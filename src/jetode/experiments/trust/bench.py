@@ -1,0 +1,47 @@
+"""The calibration as a benchmark: one chunk a seed, then a table, a page and every outcome as CSV."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from jetode.experiments.core.store import ChunkStore
+from jetode.experiments.core.sweep import Executor, Say, finished
+from jetode.experiments.trust import outcome
+from jetode.experiments.trust.page import page
+from jetode.experiments.trust.summary import Outcome
+from jetode.support.files import whole_file, write_text
+
+COLUMNS = (
+    *("seed", "kind", "chaotic", "coordinate", "samples", "per_tc", "noise", "level", "grade", "order", "wrong"),
+    *("error", "vpt", "band_50", "band_90", "intervals", "cpu_seconds", "reason"),
+)
+
+
+def run(first: int, count: int, out: Path, execute: Executor, say: Say) -> Iterator[Outcome]:
+    """The outcome of every seed, those on disk first."""
+    tasks = [outcome.task(seed) for seed in range(first, first + count)]
+    for _, chunk in finished(tasks, ChunkStore(out / "chunks"), execute, say):
+        yield chunk.result
+
+
+def line(found: Outcome) -> str:
+    """One outcome in one line."""
+    if found["grade"] is None:
+        return f"seed {found['seed']}: no flow was drawn"
+    wrong = "WRONG" if found["grade"] == "exact" and found["wrong"] else ""
+    return (
+        f"seed {found['seed']:5} {found['kind']:7} {found['noise']:16} {found['level']:6.3f} {found['samples']:6} "
+        f"samples {found['grade']:12} {wrong:6}{found['cpu_seconds']:6.1f} s"
+    )
+
+
+def write(outcomes: Sequence[Outcome], out: Path, command: str) -> None:
+    """index.html and outcomes.csv."""
+    ordered = sorted(outcomes, key=lambda o: o["seed"])
+    write_text(out / "index.html", page(ordered, command))
+    with whole_file(out / "outcomes.csv") as file:
+        writer = csv.DictWriter(file, COLUMNS, restval="", extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(ordered)

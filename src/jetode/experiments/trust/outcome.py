@@ -1,0 +1,123 @@
+"""What became of one record: its grade, whether an exact equation is right, and whether bands and intervals hold.
+
+An exact equation is wrong where it is false on the true jets of the continuation, which no fit has seen: with
+u = (s, s', …) there and r = D(u) u_n − N(u), its error is rms(r) / rms(D u_n).  It may be as large as
+``settings.floor`` plus ``settings.per_noise`` times the noise, about five times what right equations leave.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+from time import process_time
+from typing import Any
+
+import numpy as np
+
+from jetode.equations.polynomials import evaluate
+from jetode.experiments.core.scoring import coverage
+from jetode.experiments.core.store import Result, Task
+from jetode.experiments.panel.comparison import compare
+from jetode.experiments.trust.records import Drawn, record
+from jetode.integration.windowed_prediction_time import windowed_vpt
+from jetode.reconstruction.model import Model
+from jetode.reconstruction.reconstruct import reconstruct
+
+KIND = "trust"
+
+
+@dataclass(frozen=True)
+class OutcomeSettings:
+    """How outcomes are told."""
+
+    floor: float = 2e-3  # error of an exact equation of a clean record
+    per_noise: float = 0.2  # and of one under noise of one std: Rössler at 30 % is off by 2.4 % in the median
+    oscillation: float = 2 * np.pi  # tc of one
+    interval: float = 1.96  # standard errors of a 95 % interval
+    most_seconds: float = 120.0  # of one reconstruction
+
+
+SETTINGS = OutcomeSettings()
+
+
+def task(seed: int) -> Task:
+    """The work of one record."""
+    return Task(f"{__name__}:run", KIND, "records", seed, seed + 1, seed, {"most_seconds": SETTINGS.most_seconds})
+
+
+def run(task: Task) -> Result:
+    """Do it."""
+    drawn = record(task.seed)
+    return {"seed": task.seed, "grade": None} if drawn is None else measure(drawn, task.seed, task.options)
+
+
+def measure(drawn: Drawn, seed: int, options: Any) -> dict[str, Any]:
+    """Reconstruct with all defaults and score, as plain data."""
+    began = process_time()
+    model = reconstruct(drawn.series, max_seconds=options["most_seconds"])
+    out: dict[str, Any] = {
+        "seed": seed,
+        **drawn.about,
+        "grade": model.verdict.grade,
+        "reason": model.verdict.reason,
+        "order": model.order,
+        "cpu_seconds": round(process_time() - began, 2),
+    }
+    if drawn.ahead is None or drawn.measured is None:
+        return out | {"wrong": model.verdict.trusted}
+    error = field_error(model, drawn) if model.verdict.trusted else None
+    level = float(str(drawn.about["level"]))
+    return out | {
+        "error": error,
+        "wrong": error is not None and not error <= SETTINGS.floor + SETTINGS.per_noise * level,
+        "intervals": intervals(model, drawn),
+        **ahead(model, drawn),
+    }
+
+
+def field_error(model: Model, drawn: Drawn) -> float | None:
+    """rms(D u_n − N)/rms(D u_n) of the model's closure on the true jets of the continuation."""
+    if drawn.flow is None or drawn.states is None or model.dynamics.closure is None:
+        return None
+    closure = model.closure
+    jets = drawn.flow.jet_values(drawn.coordinate, closure.order, drawn.states)
+    left = evaluate(closure.denominator, jets[:, : closure.order]) * jets[:, closure.order]
+    size = float(np.sqrt(np.mean(left**2)))
+    error = float(np.sqrt(np.mean((left - evaluate(closure.numerator, jets[:, : closure.order])) ** 2))) / size
+    return error if isfinite(error) else float("inf")
+
+
+def intervals(model: Model, drawn: Drawn) -> list[int] | None:
+    """[inside, all] 95 % intervals of an exact equation whose terms are the true ones."""
+    if drawn.truth is None or not model.verdict.trusted or model.regular is None:
+        return None
+    if not compare(model, drawn.truth, drawn.tc).terms:
+        return None
+    true = drawn.truth.P
+    found = [c for c in model.coefficients() if c.part == "P" and c.powers in true and c.standard_error > 0]
+    inside = sum(abs(c.value - true[c.powers]) <= SETTINGS.interval * c.standard_error for c in found)
+    return [inside, len(found)]
+
+
+def ahead(model: Model, drawn: Drawn) -> dict[str, Any]:
+    """How long the forecast holds, in oscillations, and how much of the first one its 90 % and 50 % bands hold.
+
+    The bands of an exact equation are about the motion, those of another grade about what is measured.
+    """
+    assert drawn.ahead is not None and drawn.measured is not None
+    dt = drawn.series.dt
+    period = SETTINGS.oscillation * drawn.tc / dt
+    forecast = model.forecast((drawn.ahead.size - 1) * dt)
+    truth = drawn.ahead if model.verdict.trusted else drawn.measured
+    shown = np.full(drawn.ahead.size, np.nan)
+    shown[: forecast.values.size] = forecast.values[: shown.size]
+    error = (shown - drawn.ahead) / float(np.std(drawn.ahead))
+    first = slice(1, round(period) + 1)
+    held = {
+        name: None if low is None or high is None else coverage(truth[first], low[first], high[first])
+        for name, low, high in (
+            ("band_90", forecast.lower, forecast.upper),
+            ("band_50", forecast.inner_lower, forecast.inner_upper),
+        )
+    }
+    return {"vpt": round(float(windowed_vpt(error[None], period)[0]), 3), **held}

@@ -1,0 +1,61 @@
+"""Plain signals get the grade that they deserve, through the whole of ``reconstruct``."""
+
+import numpy as np
+import pytest
+from scipy.signal import lfilter
+
+import jetode
+from jetode.catalogue.systems import systems
+
+T = 0.05 * np.arange(2000)
+
+
+def graded(values, noise=0.02, seed=0):
+    rng = np.random.default_rng(seed)
+    return jetode.reconstruct(values + noise * np.std(values) * rng.standard_normal(values.size), dt=T[1])
+
+
+def law(model):
+    return {c.powers: c.value for c in model.coefficients() if c.part == "P"}
+
+
+def test_a_sine_is_a_linear_equation_of_order_two():
+    model = graded(np.sin(1.3 * T))
+    assert model.verdict.grade == "exact" and model.order == 2
+    assert law(model)[1, 0] == pytest.approx(-(1.3**2), rel=1e-2)
+
+
+def test_a_torus_is_a_linear_equation_of_order_four():
+    """Two sines obey x'''' = −(ω₁² + ω₂²) x'' − ω₁² ω₂² x."""
+    model = graded(np.sin(T) + 0.6 * np.sin(1.618 * T + 1.0))
+    assert model.verdict.grade == "exact" and model.order == 4
+    assert law(model)[0, 0, 1, 0] == pytest.approx(-(1 + 1.618**2), rel=1e-2)
+    assert law(model)[1, 0, 0, 0] == pytest.approx(-(1.618**2), rel=1e-2)
+
+
+def test_a_decaying_oscillation_is_a_linear_equation_of_order_two():
+    """exp(−γt) cos ωt obeys x'' = −(ω² + γ²) x − 2γ x'."""
+    model = graded(np.exp(-0.03 * T) * np.cos(1.3 * T))
+    assert model.verdict.grade == "exact" and model.order == 2
+    assert law(model) == pytest.approx({(1, 0): -(1.3**2 + 0.03**2), (0, 1): -0.06}, rel=0.05)
+
+
+def shuffled(rng):
+    values = systems["lorenz"].simulate(20.0, dt=0.01, transient=50.0).observe("x").values
+    return rng.permutation(values)
+
+
+WITHOUT_DYNAMICS = {
+    "white": lambda rng: rng.standard_normal(2000),
+    "AR(1)": lambda rng: lfilter([1.0], [1.0, -0.9], rng.standard_normal(2000)),
+    "AR(2)": lambda rng: lfilter([1.0], [1.0, -1.95, 0.96], rng.standard_normal(2000)),
+    "random walk": lambda rng: np.cumsum(rng.standard_normal(2000)),
+    "shuffled Lorenz": shuffled,
+}
+
+
+@pytest.mark.parametrize("kind", WITHOUT_DYNAMICS)
+def test_noise_without_dynamics_is_graded_none(kind):
+    model = jetode.reconstruct(WITHOUT_DYNAMICS[kind](np.random.default_rng(5)), dt=0.01)
+    assert model.verdict.grade == "none"
+    assert "screen" in model.diagnostics  # found at once, not after every form was tried
