@@ -12,11 +12,17 @@ demo: $(DEMO)
 	$(BIN)/jetode warmup --order 3
 	$(BIN)/jetode demo --out demo-out
 
+# Kernels are compiled ahead: else both workers would compile each. Tests of a file stay together: it makes its records
+# and models once. Two workers fill two processors, so that a fit needs no threads of its own.
+PYTEST := JETODE_THREADS=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadscope --durations 15
+
 test: lint
-	$(BIN)/pytest -n 2 --dist loadgroup -m "not long and not browser" --durations 15
+	$(BIN)/jetode warmup
+	$(PYTEST) -m "not long and not browser"
 
 test-long: $(READY)
-	$(BIN)/pytest -n 2 --dist loadgroup -m "long and not browser" --durations 15
+	$(BIN)/jetode warmup
+	$(PYTEST) -m "long and not browser"
 
 # alone on the machine, since a page that waits for a processor draws late; make test-browser BROWSER=tests/studio
 BROWSER ?= tests

@@ -17,10 +17,10 @@ from jetode.signal.trials import plan
 from jetode.support.errors import InputError
 
 PERIOD = 40
-T = np.arange(800)
+T = np.arange(640)
 WAVE = np.sin(2 * np.pi * T / PERIOD) + 0.3 * np.sin(4 * np.pi * T / PERIOD + 1.0)
 RECORD = Series(WAVE, 0.05)
-ENDS = np.array([400, 441, 503])
+ENDS = np.array([300, 341, 403])
 
 
 def truth(values, steps):
@@ -29,9 +29,9 @@ def truth(values, steps):
 
 def test_persistence_keeps_the_last_value_that_was_measured():
     values = WAVE.copy()
-    values[439:442] = np.nan
+    values[339:342] = np.nan
     runs = persistence([RECORD], PERIOD)(values, ENDS, 5)
-    assert np.array_equal(runs, np.repeat(WAVE[[400, 438, 503]][:, None], 6, axis=1))
+    assert np.array_equal(runs, np.repeat(WAVE[[300, 338, 403]][:, None], 6, axis=1))
 
 
 @pytest.mark.parametrize("make", [repetition, autoregression, analogue])
@@ -71,8 +71,8 @@ def test_blocks_end_with_the_last_sample_and_leave_gaps():
     assert np.isnan(block_means(values, 3)[1])
     blocks = Blocks.of([RECORD], 90.0)
     assert blocks.factor == 3 and blocks.period == 30.0
-    past = blocks.past(WAVE, 700, 4)
-    expected = (WAVE[689:701].reshape(4, 3).mean(axis=1) - blocks.middle) / blocks.spread
+    past = blocks.past(WAVE, 500, 4)
+    expected = (WAVE[489:501].reshape(4, 3).mean(axis=1) - blocks.middle) / blocks.spread
     np.testing.assert_allclose(past, expected)
 
 

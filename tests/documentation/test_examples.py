@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from jetode.cli.main import cli
+
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = os.environ | {"MPLBACKEND": "Agg", "COLUMNS": "100"}
 RECORDINGS = Path(os.environ.get("JETODE_RECORDINGS", ROOT.parent / "shared" / "data"))
@@ -29,8 +31,14 @@ def run(command, folder, code=0):
     return done.stdout
 
 
+def scripts():
+    """The gallery; a recording of 20,000 samples that ends in the contest takes a minute."""
+    for path in sorted((ROOT / "examples").glob("*.py")):
+        yield pytest.param(path, id=path.stem, marks=[pytest.mark.long] if path.stem == "nickel" else [])
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.stem)
+@pytest.mark.parametrize("script", list(scripts()))
 def test_gallery(script, tmp_path):
     arguments = [NICKEL] if script.stem == "nickel" else []
     if arguments and not NICKEL.exists():
@@ -50,7 +58,7 @@ def folder(tmp_path_factory):
     """Where a reader of the documentation stands: with a record of their own."""
     path = tmp_path_factory.mktemp("docs")
     for name, seed in (("record", 0), ("monday", 1), ("tuesday", 2)):
-        arguments = ["--duration", "40", "--noise", "0.05", "--seed", str(seed), "--initial", f"{seed + 1},0,20"]
+        arguments = ["--duration", "30", "--noise", "0.05", "--seed", str(seed), "--initial", f"{seed + 1},0,20"]
         run([sys.executable, "-m", "jetode", "simulate", "lorenz", *arguments, "--out", f"{name}.csv"], path)
     return path
 
@@ -65,22 +73,33 @@ def blocks(language: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_documented_commands(folder):
-    """One after the other in one folder: some use what an earlier one has written."""
+def test_documented_commands(folder, monkeypatch, capfd):
+    """One after the other in one folder: some use what an earlier one has written.  In this process, and once each
+    where a command stands on several pages: to start it takes longer than to run it."""
     lines = [shlex.split(line, comments=True) for text in blocks("console") for line in text.splitlines()]
     commands = [words for words in lines if words and words[0] == "jetode" and words[1] not in UNTIL_STOPPED]
     assert commands
-    for words in commands:
-        run([sys.executable, "-m", *words], folder)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", "100")
+    for words in dict.fromkeys(map(tuple, commands)):
+        with pytest.raises(SystemExit) as ended:
+            cli(list(words[1:]), prog_name="jetode")
+        assert ended.value.code == 0, (words, capfd.readouterr().err)
 
 
 @pytest.mark.slow
-def test_documented_python(folder):
+def test_documented_python(folder, monkeypatch):
+    """In this process, where warnings are errors too."""
     texts = blocks("python")
     assert texts
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("matplotlib.pyplot.show", lambda: None)
     for text in texts:
-        (folder / "snippet.py").write_text(text)
-        run([sys.executable, "-W", "error", "snippet.py"], folder)
+        if "register(" in text:  # what it adds would stay in this process
+            (folder / "snippet.py").write_text(text)
+            run([sys.executable, "-W", "error", "snippet.py"], folder)
+        else:
+            exec(compile(text, "snippet", "exec"), {"__name__": "__main__"})
 
 
 @pytest.mark.slow

@@ -296,7 +296,7 @@ FIGURES = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.long  # the whole study in small: more than a minute
 def test_quick_makes_every_table_and_figure(tmp_path):
     result = CliRunner().invoke(cli, ["paper", "--quick", "--out", str(tmp_path / "quick")])
     assert result.exit_code == 0, result.output

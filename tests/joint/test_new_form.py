@@ -1,47 +1,19 @@
-"""A form in one file: a test registers one of its own, and the search finds an equation that no shipped form has."""
+"""A form in one file: a folder with one more file than the shipped one, and the search finds an equation that no
+shipped form has."""
 
-from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import jetode
+import jetode.joint.forms as package
 from jetode.equations.equation import Equation
-from jetode.equations.polynomials import Library
-from jetode.equations.rows import Coupled
 from jetode.integration.dop853 import integrate
 from jetode.joint.fit import Request, fit_joint
-from jetode.joint.forms.base import Candidate, Family, Form, Start, Step, hidden_library
-from jetode.joint.forms.registry import families, ladder, registered
-from jetode.joint.forms.starts import hidden_states, regress_increments
+from jetode.joint.forms.registry import families, ladder
 from jetode.joint.jets import Jets
 from jetode.joint.problem import prepare
-
-# -- the form -----------------------------------------------------------------------------------------------
-
-SLOPE = (0,)
-
-
-@dataclass(frozen=True)
-class Pumped(Form):
-    """Order 2, u0' = f + d w with constants f and d, w' = P up to the fifth power of u0: rows and monomials that are
-    no shipped form's."""
-
-    def start(self, jets, guess):
-        shape = Equation((Coupled({}, dict(guess)), {}))
-        w = hidden_states(jets, shape)[:, 1]
-        states = np.column_stack([jets.u[:, 0], w / np.std(w)])
-        library = Library(self["P"], 2)
-        big_p = library.polynomial(regress_increments(jets, states, library))
-        factor = {e: c * float(np.std(w)) for e, c in guess.items()}
-        return Start(self.terms(Equation((Coupled({}, factor), big_p))), states)
-
-
-PUMPED = Pumped(2, (("a", (SLOPE,)), ("D", (SLOPE,)), ("P", (*hidden_library(2, 3), (4, 0), (5, 0)))))
-FAMILY = Family(lambda order: (Step(1.5, "pumped", lambda jets: [Candidate(PUMPED, {SLOPE: 1.0})], scanned=False),)
-                if order == 2 else ())  # fmt: skip
-
-# -- and what it is for -------------------------------------------------------------------------------------
 
 JETS = Jets(np.random.default_rng(0).standard_normal((50, 3)), (50,), 0.1, 4)
 TRUTH = Equation(({(0, 1): 1.0}, {(1, 0): 1.0, (5, 0): -1.0, (0, 1): 0.4, (2, 1): -0.5}))
@@ -56,14 +28,14 @@ def record():
     return jetode.Series(values, 0.04)
 
 
-def test_the_search_finds_an_equation_that_only_this_form_has(record):
+def test_the_search_finds_an_equation_that_only_this_form_has(record, monkeypatch):
     jets = prepare([record], 2).jets
     shipped = [c.form for rung in ladder(2) for scanned in (False, True) for c in rung.candidates(jets, scanned)]
     assert shipped and not any((5, 0) in form["P"] for form in shipped)
-    with registered(FAMILY):
-        assert "pumped" in [rung.name for rung in ladder(2)]
-        found = fit_joint(Request([record], order=2))
-    assert FAMILY not in families()
+    count = len(families())
+    monkeypatch.setattr(package, "__path__", [*package.__path__, str(Path(__file__).parent / "toy_forms")])
+    assert len(families()) == count + 1 and "pumped" in [rung.name for rung in ladder(2)]
+    found = fit_joint(Request([record], order=2))
     big_p = found.identified.equation.parts()["P"]
     assert set(big_p) == {(1, 0), (5, 0), (0, 1), (2, 1)}
     for e, c in TRUTH.parts()["P"].items():

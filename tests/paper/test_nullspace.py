@@ -4,7 +4,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jetode.equations.polynomials import Library
-from jetode.paper.nullspace import _singular, _triangle, null_space, oriented, pooled_denominator, solve_numerator
+from jetode.paper.nullspace import (
+    _singular,
+    _triangle,
+    null_space,
+    oriented,
+    pooled_denominator,
+    singular_values,
+    solve_numerator,
+)
 from jetode.paper.weakform import ClosureSystem
 
 DENOMINATOR = Library.total_degree(2, 1, [0])
@@ -113,3 +121,12 @@ def test_singular_values_of_dependent_columns():
         rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300)
         found, _ = _singular(_triangle(rows))
         np.testing.assert_allclose(found, np.linalg.svd(rows, compute_uv=False), atol=1e-7)
+
+
+@pytest.mark.parametrize("rows", [5, 60])
+def test_singular_values_alone_are_those_of_the_null_space(rows):
+    rng = np.random.default_rng(4)
+    libraries = Library.total_degree(2, 1), Library.total_degree(2, 2)
+    m_d, m_n = (rng.standard_normal((rows, len(library))) for library in libraries)
+    system = ClosureSystem(m_d, 1e3 * m_n, *libraries)
+    np.testing.assert_allclose(singular_values(system), null_space(system).singular_values, atol=1e-13)

@@ -30,6 +30,7 @@ def found(model):
     return parametric_bootstrap(model, REALIZATIONS)
 
 
+@pytest.mark.long  # thirty refits
 def test_scatter_of_refits_is_the_standard_error(found):
     """(B − 1) scatter²/se² is χ² with B − 1 degrees: each within what it gives in all but 1 of 1,000 cases."""
     low, high = np.sqrt(chi2.ppf([0.0005, 0.9995], REALIZATIONS - 1) / (REALIZATIONS - 1))
@@ -38,19 +39,22 @@ def test_scatter_of_refits_is_the_standard_error(found):
     assert found.ratios.mean() == pytest.approx(1.0, abs=0.25)  # a quarter more or less in all of them would show
 
 
+@pytest.mark.long
 def test_refits_are_unbiased(found):
     errors = np.array([c.standard_error for c in found.coefficients])
     bias = (found.refits.mean(axis=0) - [c.value for c in found.coefficients]) / errors
     assert np.abs(bias).max() < 4.0 / np.sqrt(REALIZATIONS)
 
 
-def test_distances_are_those_of_the_covariance(found):
+def test_distances_are_those_of_the_covariance(model):
     """Σ_b d_b² is the trace of covariance⁻¹ with the refits' second moments about the fit."""
+    found = parametric_bootstrap(model, 3)
     off = found.refits - [c.value for c in found.coefficients]
     expected = np.trace(np.linalg.inv(found.covariance) @ off.T @ off)
     assert found.distances.sum() == pytest.approx(expected, rel=1e-6)
 
 
+@pytest.mark.long
 def test_correlations_agree(found):
     scatter, own = found.correlations
     upper = np.triu_indices(len(found.coefficients), 1)

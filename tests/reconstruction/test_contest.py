@@ -170,3 +170,17 @@ def test_a_black_box_forecasts_from_the_end_of_any_record_and_after_json(name):
     np.testing.assert_allclose(there.values, from_inside.values)
     coarse = dynamics.forecast(Ahead(4.0, 2 * RECORD.dt))
     np.testing.assert_allclose(coarse.values, run.values[::2])
+
+
+def test_bands_of_a_fading_record_widen_as_its_errors_have_grown():
+    rng = np.random.default_rng(5)
+    sizes = np.geomspace(1.0, 0.5, 41)  # errors grow by the cube of what fades, which no power up to 2 explains
+    held, rest = np.zeros(2), 300
+    for _ in range(rest):
+        errors = rng.standard_normal((41, 12)) / sizes[:, None] ** 3
+        bands = HeldOutBands.relative(errors[:40], sizes[:40], sizes[40], 0.1, 4.0)
+        plain = HeldOutBands.of(errors[:40], 0.1, 4.0)
+        for i, found in enumerate((bands, plain)):
+            shown = found.around(flat(12))
+            held[i] += np.mean((shown.lower <= errors[40]) & (errors[40] <= shown.upper))
+    assert 0.85 < held[0] / rest < 0.97 and held[1] < held[0]

@@ -41,9 +41,10 @@ def test_clean_rossler_with_the_papers_preset(numerator_degree):
     model = jetode.reconstruct(record, denominator_degree=1, numerator_degree=numerator_degree)
     error_n, error_d = jetode.relative_l2(model.closure, systems["rossler"].closure("x"))
     assert error_n <= 2e-5 and error_d <= 1e-6
-    # whether a run crosses the last pole is decided by rounding: one of the tolerances next to the paper's does
-    longest = [max(vpt_of_starts(model, record, 100.0, rtol=rtol)) for rtol in (1e-8, 0.8e-8, 1.25e-8, 0.5e-8)]
-    assert max(longest) == pytest.approx(100.0) and min(longest) > 50.0
+    # a run crosses the pole with an error that the tolerance sets: at the paper's own, runs hold for most of the time
+    paper, finer = (np.array(vpt_of_starts(model, record, 100.0, rtol=rtol)) for rtol in (1e-8, 1e-10))
+    assert np.median(paper) > 60.0 and paper.min() > 30.0
+    assert np.median(finer) > 90.0 and finer.max() == pytest.approx(100.0) and finer.mean() > paper.mean()
 
 
 def test_finer_settings_reach_1e_8(lorenz):

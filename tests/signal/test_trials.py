@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from jetode.records.series import Series
-from jetode.signal.trials import TrialSettings, plan
+from jetode.signal.trials import TrialSettings, _spread, plan
 
 PERIOD = 40
 SINE = Series(np.sin(2 * np.pi * np.arange(2000) / PERIOD), 0.1)
@@ -51,3 +51,13 @@ def test_starts_before_a_gap_are_left_out_and_too_short_a_record_has_no_trials()
     trials = plan([record])
     assert trials is not None and np.isfinite(trials.truths([record])).all()
     assert plan([SINE.slice(0, 30)], TrialSettings(folds=8)) is None
+
+
+def test_starts_see_all_phases_of_an_oscillation_that_they_would_beat_with():
+    n, steps = 2061, 252  # even starts would be 20.0 samples apart, half an oscillation
+    found = _spread(n // 2, n - 1 - steps, 40)
+    assert np.all(np.diff(found) > 0) and found[0] >= n // 2 and found[-1] <= n - 1 - steps
+    phases = np.sort(found / 40.0 % 1.0)
+    gaps = np.diff(np.concatenate([phases, phases[:1] + 1.0]))
+    assert gaps.max() < 0.15
+    assert _spread(5, 5, 1).tolist() == [5]

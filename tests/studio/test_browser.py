@@ -262,7 +262,7 @@ def test_stop_keeps_the_best_so_far(page):
     drop(page, wandering(), "long.csv")
     begin_fit(page)
     page.wait_for_selector("#best")
-    assert "w' =" in page.inner_text("#best")
+    assert "x' =" in page.inner_text("#best")
     page.wait_for_selector("figure .plot[data-drawn]")
     page.click("#stop")
     page.wait_for_selector("#verdict")

@@ -23,8 +23,14 @@ ORDERS = (2, 3, 4)  # dimensions for which the joint fit has kernels of its own
     show_default=True,
     help="Number of coordinates of the equations to come; may be given several times.",
 )
+@click.option(
+    "--contest/--no-contest",
+    default=True,
+    show_default=True,
+    help="Also what is used where no equation is exact: memory closures.",
+)
 @quiet_option
-def warmup(orders: tuple[int, ...], quiet: bool) -> int:
+def warmup(orders: tuple[int, ...], contest: bool, quiet: bool) -> int:
     """Compile ahead what the first reconstruction would compile, once for this machine.
 
     \b
@@ -37,6 +43,8 @@ def warmup(orders: tuple[int, ...], quiet: bool) -> int:
     begin = monotonic()
     tasks: list[tuple[Callable[..., int], tuple[int, ...]]] = [(joint_fit, (order,)) for order in orders]
     tasks.insert(1, (everything_else, ()))
+    if contest:
+        tasks.append((memory_closures, ()))
     if not quiet:
         click.echo("Compiling, once for this machine, what is not there yet …", err=True)
     workers = min(len(tasks), os.cpu_count() or 1)
@@ -84,4 +92,22 @@ def everything_else() -> int:
             smooth(record.values, record.dt, 5, rule).jets(3)
         identify(embed(record, 3), PaperSettings())
         lyapunov_spectrum(system.field, [1.0, 1.0, 1.0], 1.0, 0.01)
+    return count()
+
+
+def memory_closures() -> int:
+    """Filters, rollouts and their sensitivities; how many kernels had to be compiled."""
+    from dataclasses import replace
+
+    from jetode.catalogue.systems import systems
+    from jetode.memory.fit import fit_memory
+    from jetode.memory.settings import DEFAULT
+    from jetode.signal.trials import plan
+    from jetode.support.compiled import counting_compilations
+
+    with counting_compilations() as count:
+        records = [systems["lorenz"].simulate(20.0, dt=0.02, transient=1.0).observe("x")]
+        trials = plan(records)
+        if trials is not None:
+            fit_memory(records, trials, replace(DEFAULT, memories=((2, 0.3),), degree=2, rounds=0))
     return count()

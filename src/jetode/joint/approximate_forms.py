@@ -188,7 +188,7 @@ def _begun(
     jets = prepared.jets.head(samples)
     looked = look(prepared, pole_candidates(order, jets), sigma, interrupt)
     for name, guess in [*plain_candidates(order), *looked]:
-        begun = guess.form.start(jets, guess.guess)
+        begun = guess.start(jets)
         terms = guess.form.terms(equation_of(begun.terms), guess.hold if guess.form.has_pole else 0.0)
         yield Begun(name, guess.form, terms, begun.states)
     if start is not None:
@@ -224,7 +224,7 @@ def look(
     for name, guess in candidates:
         if interrupt():
             break
-        start = guess.form.start(jets, guess.guess)
+        start = guess.start(jets)
         terms = replace(start.terms, free=start.terms.free & ~is_factor(start.terms))
         data = weak_data(prepared, sigma, terms, samples)
         fit = anneal(data, terms, start.states[data.layout.first], LOOK, interrupt)

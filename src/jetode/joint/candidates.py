@@ -35,10 +35,8 @@ class Found:
     def satisfies(self) -> bool:
         """Whether the best fits as well as the noise allows, with few enough terms not to imitate another form, none of
         them in doubt, and no need of terms beyond its own."""
-        if not self.candidates or self.candidates[0].fit is None:
-            return False
-        best, n = self.candidates[0].fit, self.data.n_samples
-        if int(best.terms.free.sum()) > DECISION.few_terms or best.cost >= DECISION.satisfying(n) * n:
+        best = self.candidates[0].fit if self.follows() else None
+        if best is None or int(best.terms.free.sum()) > DECISION.few_terms:
             return False
         return not self.score() > DECISION.max_score and self.margin() >= DECISION.min_margin
 

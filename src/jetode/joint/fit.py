@@ -28,6 +28,7 @@ from jetode.joint.shooting.gaussnewton import Data, Fit, Linearisation, path_sta
 from jetode.joint.term_stability import TermStability, term_stability
 from jetode.records.series import Series
 from jetode.signal.delay import false_nearest_neighbours
+from jetode.signal.oscillations import fades
 from jetode.signal.scales import Unsuitable
 from jetode.support.arrays import FloatArray
 
@@ -189,12 +190,17 @@ def null_space_form(
     return None
 
 
+def _is_decay(prepared: Prepared) -> bool:
+    """Whether every record comes to rest."""
+    return all(fades(prepared.jets.u[piece, 0]) for piece in prepared.jets.pieces())
+
+
 def searched_form(request: Request, prepared: Prepared, interrupt: Effort, say: Callable[[str], None]) -> Formed:
     """Order, form and terms by the search.
 
     Without an order linear equations come first, which take no time; then order 2 where false neighbours suggest it,
-    then 3, then 4, until one satisfies; of those that do not, the third.  A plane whose flow follows the record as well
-    as the noise allows is not left for a higher order, which could only imitate the terms that the plane's lacks.
+    then 3, then 4, until one satisfies; of those that do not, the third.  A plane whose flow follows a decay as well as
+    the noise allows is not left for a higher order, which could only imitate the terms that the plane's lacks (6.4).
     """
     if request.order is not None:
         return prepared, search(prepared, request.order, interrupt, say, request.constraints, request.functions)
@@ -206,7 +212,7 @@ def searched_form(request: Request, prepared: Prepared, interrupt: Effort, say: 
     if false_neighbour_order(prepared) == 2:
         planar = request.prepared(2)
         found = search(planar, 2, interrupt, say, functions=request.functions)
-        if found.follows():
+        if found.satisfies() or (found.follows() and _is_decay(planar)):
             return planar, found
     found = search(prepared, 3, interrupt, say, functions=request.functions)
     if not (found.satisfies() or interrupt()):

@@ -64,6 +64,7 @@ class ProposalSettings:
     refitting: Refitting = REFITTING
     most_terms: int = 45  # coefficients of the first fit: a larger library is fitted by anything
     hopeless: float = 1e3  # cost per sample of the first fit: the path does not follow the record
+    far: float = 10.0  # cost per sample with all terms: three levels off, which fewer terms do not bring to a third
     reached: float = 0.1  # cost per sample of the selected fit: a third of level
     negligible_a: float = 1e-3  # of the largest term of a, which the crossing conditions give least exactly
     negligible_d: float = 1e-6  # of the largest term of D, stripped of what it does not need already
@@ -225,5 +226,6 @@ def _fit(
         fit = anneal(data, begun.terms, begun.states[data.layout.first], SETTINGS.first, interrupt)
     if not fit.cost < SETTINGS.hopeless * data.n_samples:
         return None
-    selection = eliminate(data, fit.terms, fit, form.protected(fit.terms), price, interrupt, SETTINGS.refitting)
+    protected, most = form.protected(fit.terms), SETTINGS.far * data.n_samples
+    selection = eliminate(data, fit.terms, fit, protected, price, interrupt, SETTINGS.refitting, most)
     return (form, selection, data) if selection.fit.cost < SETTINGS.reached * data.n_samples else None

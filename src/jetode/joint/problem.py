@@ -54,7 +54,8 @@ class Piece:
 @dataclass(frozen=True)
 class Prepared:
     """The dimensionless problem: samples ``y`` (0 where missing), how far each counts (``present``: 0 missing, 1 in
-    full), jets, noise, units, pieces, the longest piece's spline, and whether the loss is robust."""
+    full), jets, noise, units, pieces, the longest piece's spline, and whether outliers have to be borne with (spikes
+    were left out, or the loss is robust)."""
 
     y: FloatArray
     present: FloatArray
@@ -252,9 +253,11 @@ def prepare(
     time = units[1] if units else derivative_scale(smooth(filled(records[longest].values), dt, 5, "gcv"))[1]
     pieces = _usable(records, time, shortest)
     parts = [records[p.record].values[p.start : p.stop] for p in pieces]
+    given = np.count_nonzero(~np.isnan(np.concatenate(parts)))
     if loss != "gaussian":
         parts = [without_spikes(s) for s in parts]
     every = np.concatenate(parts)
+    spiked = bool(np.count_nonzero(~np.isnan(every)) < given)
     clean = sigma is None and all(is_clean(s) for s in parts)
     splines, weights, robust = _smoothed(parts, dt, degree, clean, sigma, loss)
     present = np.concatenate(weights)
@@ -280,5 +283,5 @@ def prepare(
         time,
         tuple(pieces),
         max(splines, key=lambda s: s.n),
-        robust,
+        robust or spiked,
     )

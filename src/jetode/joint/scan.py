@@ -31,7 +31,7 @@ def scan(prepared: Prepared, sigma: float, candidates: Iterable[Candidate], inte
     jets = prepared.jets.head(data.y.size)
 
     def look(candidate: Candidate, interrupt: Interrupt) -> Candidate:
-        start = candidate.form.start(jets, candidate.guess)
+        start = candidate.start(jets)
         terms = start.terms
         if candidate.fixed:
             terms = replace(terms, free=terms.free & ~is_factor(terms))
@@ -72,7 +72,7 @@ def cool(problem: Problem, scanned: list[Candidate], plain: list[Candidate], int
     ceiling = COOLING.hopeless * max(min(map(by_cost, out), default=np.inf), float(data.n_samples))
     jets = problem.prepared.jets.head(data.y.size)
     for candidate in plain:
-        begun = candidate.form.start(jets, candidate.guess)
+        begun = candidate.start(jets)
         for schedule in (COOLING.schedule, COOLING.patient):
             fit = anneal(data, begun.terms, begun.states[data.layout.first], schedule, interrupt, ceiling=ceiling)
             out.append(replace(candidate, fit=fit))

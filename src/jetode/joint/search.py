@@ -89,9 +89,13 @@ def search_linear(prepared: Prepared, order: int, interrupt: Interrupt, progress
     progress(f"linear equation of order {order}")
     problem, linear = compared_on(prepared, order), plain_candidate(order, 1)
     data, n = problem.data, problem.data.n_samples
-    begun = linear.form.start(prepared.jets.head(data.y.size), linear.guess)
+    begun = linear.start(prepared.jets.head(data.y.size))
     ceiling = DECISION.gross * n
     fit = anneal(data, begun.terms, begun.states[data.layout.first], COOLING.patient, interrupt, ceiling=ceiling)
+    for again in COOLING.reheats:  # one that follows roughly may have stuck
+        if not DECISION.suspicious(n) * n < fit.cost <= ceiling:
+            break
+        fit = anneal(data, fit.terms, fit.states, again, interrupt, ceiling=ceiling)
     if not fit.cost <= DECISION.suspicious(n) * n:
         return None
     found = Found((choose_terms(data, replace(linear, fit=fit), problem.price, interrupt),), data, problem.price)

@@ -16,7 +16,7 @@ import numpy as np
 from jetode.equations.closure import Closure
 from jetode.equations.polynomials import Library
 from jetode.paper.bounded_numerator import bounded_numerator
-from jetode.paper.nullspace import null_space, oriented, pooled_denominator, solve_numerator
+from jetode.paper.nullspace import null_space, oriented, pooled_denominator, singular_values, solve_numerator
 from jetode.paper.weakform import (
     ClosureSystem,
     Placement,
@@ -226,6 +226,12 @@ def identify(embedding: Embedding, settings: PaperSettings) -> Identification:
     above = system.numerator.polynomial(physical_n / gauge)
     closure = Closure(above, system.denominator.polynomial(physical_d / gauge), order)
     return Identification(closure, joint.singular_values, joint.gap)
+
+
+def spectrum(embedding: Embedding, settings: PaperSettings) -> tuple[FloatArray, float]:
+    """The singular values of the system and the gap of its null space, without a closure."""
+    values = singular_values(_system(embedding, settings))
+    return values, float(values[-2] - values[-1])
 
 
 def _monomial_units(library: Library, units: FloatArray) -> FloatArray:

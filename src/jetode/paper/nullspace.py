@@ -46,6 +46,15 @@ def null_space(system: ClosureSystem) -> NullSpace:
     return NullSpace(denominator, sign * theta[split:] / norm, singular_values)
 
 
+def singular_values(system: ClosureSystem) -> FloatArray:
+    """Those of :func:`null_space` alone, by LAPACK: a model that shows them does not compile a kernel for it."""
+    columns = _unit_columns(system.matrix)[0]
+    if not np.isfinite(columns).all():
+        return np.full(columns.shape[1], np.nan)
+    values = np.linalg.svd(columns, compute_uv=False)
+    return np.pad(values, (0, columns.shape[1] - values.size))  # fewer rows than columns: the others are 0
+
+
 def oriented(coefficients: FloatArray, library: Library) -> FloatArray:
     """The same direction with a positive coefficient of u0 (else of the largest one)."""
     linear = library.index.get((1,) + (0,) * (library.n_variables - 1))
@@ -76,9 +85,14 @@ def solve_numerator(system: ClosureSystem, denominator: FloatArray) -> FloatArra
 
 def _normalised_triangle(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
     """R of the matrix with unit columns (row j holds column j of R), and the columns' sizes."""
+    columns, sizes = _unit_columns(matrix)
+    return _triangle(np.ascontiguousarray(columns.T)), sizes
+
+
+def _unit_columns(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
     sizes = np.linalg.norm(matrix, axis=0)
     sizes[~((sizes > 0.0) & np.isfinite(sizes))] = 1.0
-    return _triangle(np.ascontiguousarray((matrix / sizes).T)), sizes
+    return matrix / sizes, sizes
 
 
 # The matrices are small and many: LAPACK's threads would spend most of their time waiting for each other.

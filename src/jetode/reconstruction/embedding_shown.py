@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jetode.paper.identify import PaperSettings, embed, identify
+from jetode.paper.identify import PaperSettings, embed, spectrum
 from jetode.records.series import Series
 from jetode.signal.embedding import embedding_diagnostics
 from jetode.support.arrays import FloatArray
@@ -18,10 +18,10 @@ SPECTRUM_SAMPLES = 20_000  # of the record, for the singular values
 def spectrum_shown(record: Series, order: int) -> dict[str, Any]:
     """Singular values of the paper's default system on the longest stretch, beside the joint fit; none if too short."""
     try:
-        found = identify(embed(record.longest_stretch().slice(0, SPECTRUM_SAMPLES), order), PaperSettings())
+        values, gap = spectrum(embed(record.longest_stretch().slice(0, SPECTRUM_SAMPLES), order), PaperSettings())
     except InputError:
         return {}
-    return {"singular_values": found.singular_values.tolist(), "gap": found.gap}
+    return {"singular_values": values.tolist(), "gap": gap}
 
 
 def embedding_shown(signal: FloatArray, tc: float) -> dict[str, Any]:

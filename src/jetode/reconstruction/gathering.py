@@ -21,7 +21,7 @@ from jetode.reconstruction.evidence import Evidence
 from jetode.reconstruction.held_out import HeldOut, held_out
 from jetode.reconstruction.settings import EXAMINATION, INTEGRATION
 from jetode.records.series import Series
-from jetode.signal.oscillations import count_oscillations, mean_drift
+from jetode.signal.oscillations import count_oscillations, fades, mean_drift
 from jetode.signal.spectrum import welch
 from jetode.support.arrays import FloatArray
 
@@ -106,14 +106,8 @@ def _long_run(regular: RegularClosure, states: FloatArray, tc: float, spacing: f
         return found
     exponents, errors = tuple(lyapunov.exponents.tolist()), tuple(lyapunov.standard_errors.tolist())
     measured = (found.bounded, found.distance, found.spread_ratio, found.spectrum_distance)
-    settles = exponents[0] < 0.0 and _fades(run.values)
+    settles = exponents[0] < 0.0 and fades(run.values)
     return _LongRun(*measured, exponents, errors, lyapunov.dimension, settles)
-
-
-def _fades(values: FloatArray) -> bool:
-    """Whether the second half of a run moves less than the first."""
-    half = values.size // 2
-    return bool(np.std(values[half:]) < EXAMINATION.settled_spread * np.std(values[:half]))
 
 
 def _own_span(regular: RegularClosure, records: Sequence[FloatArray], dt: float, spacing: float) -> _LongRun:
@@ -135,8 +129,8 @@ def _own_span(regular: RegularClosure, records: Sequence[FloatArray], dt: float,
 
 
 def own_motion(states: FloatArray, degree: int = EXAMINATION.redundant_degree) -> float:
-    """Share of the last coordinate's variance that no polynomial of the others explains: 0 where the motion is of a
-    lower order than its equation; NaN for fewer than three coordinates."""
+    """Share of the last coordinate's variance that no polynomial of the others explains (6.4): 0 where the motion is of
+    a lower order than its equation; NaN for fewer than three coordinates."""
     if states.shape[1] < 3:
         return nan
     scaled = (states - states.mean(axis=0)) / np.maximum(states.std(axis=0), 1e-300)

@@ -13,6 +13,7 @@ from jetode.baselines.linear import persistence
 from jetode.equations.field import Field
 from jetode.integration.dop853 import Stop
 from jetode.integration.lyapunov import lyapunov_spectrum
+from jetode.integration.windowed_prediction_time import windowed_vpt
 from jetode.joint.approximate import Approximation, approximations
 from jetode.joint.fit import JointFit, Request
 from jetode.joint.path import paths_through
@@ -29,7 +30,7 @@ from jetode.reconstruction.evidence import RefusalEvidence
 from jetode.reconstruction.joint_model import equilibria_shown, with_ranges
 from jetode.reconstruction.model import Model
 from jetode.reconstruction.record_info import RecordInfo
-from jetode.reconstruction.settings import INTEGRATION
+from jetode.reconstruction.settings import CONTEST, INTEGRATION
 from jetode.reconstruction.verdict import Baseline, Holds, Verdict, judge_contest, judge_screen
 from jetode.records.series import Series
 from jetode.signal.scales import Unsuitable, derivative_scale, filled
@@ -67,12 +68,15 @@ def _contestants(
         return
     say("fitting memory closures")
     memory = fit_memory(records, trials, interrupt=lambda: budget.spent)
+    least = 0.0
     if memory is not None:
+        errors = (memory.held_out - trials.truths(records)) / trials.spread
+        least = CONTEST.hopeless * float(np.mean(windowed_vpt(errors, trials.period)))
         yield Contestant("memory closure", "memory", memory.held_out, lambda: MemoryDynamics.of(memory, records))
     if budget.spent:
         return
     say("fitting equations with model error")
-    for one in approximations(request, trials, fitted, lambda: budget.spent):
+    for one in approximations(request, trials, fitted, lambda: budget.spent, least):
         name = f"an equation of order {one.identified.terms.dimension} with {one.free} coefficients"
         yield Contestant(name, "equation", one.held_out, _regular_of(one, records), one.free)
     if not budget.spent:

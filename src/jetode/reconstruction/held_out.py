@@ -19,7 +19,7 @@ from jetode.joint.shooting.gaussnewton import path_states
 from jetode.reconstruction.settings import EXAMINATION
 from jetode.records.series import Series
 from jetode.signal.oscillations import oscillation
-from jetode.support.arrays import FloatArray
+from jetode.support.arrays import BoolArray, FloatArray
 from jetode.support.threads import side_by_side
 
 RUN = 5  # samples in a row that end a forecast: one wild sample does not
@@ -92,14 +92,30 @@ def _followed(model: Identified, record: Series, cut: int, path: FloatArray) -> 
     wrong = min(RUN, horizon // 4)
     spread = np.std(path[known], axis=0)
     lead = max(FEWEST_SAMPLES, round(EXAMINATION.shortest_part * model.time / record.dt))
-    starts = np.linspace(cut, record.n - 1 - horizon, EXAMINATION.starts).astype(int)
 
     def holds_for(start: int) -> float:
         state = past_state(model, record, start).end
-        run = forecast(model.regular.field, state, spread, horizon * record.dt, record.dt)
+        run = forecast(model.regular.field, state, spread, horizon * record.dt, record.dt).values
         truth = path[start : start + horizon + 1, 0]
-        return valid_prediction_time(run.values, truth, record.dt, threshold=EXAMINATION.holds, run=wrong)
+        guess = np.full(truth.size, np.nanmean(truth))
+        guess[: run.size] = np.where(np.isfinite(run), run, guess[: run.size])
+        truth = np.where(np.isnan(truth), guess, truth)  # what is not known is no error
+        return valid_prediction_time(run, truth, record.dt, threshold=EXAMINATION.holds, run=wrong)
 
-    usable = [int(start) for start in starts if known[max(0, start - lead) : start + horizon + 1].all()]
-    times = side_by_side(holds_for, usable)
+    times = side_by_side(holds_for, _starts(known, cut, lead, horizon))
     return HeldOut(nan, float(np.median(times)) / (period * record.dt), tuple(times)) if times else HeldOut()
+
+
+def _starts(known: BoolArray, cut: int, lead: int, horizon: int) -> list[int]:
+    """Samples from which to forecast, spread over those whose past is known and whose future mostly is: a record with
+    gaps has no other."""
+    counted = np.concatenate(([0], np.cumsum(known)))
+    at = np.arange(cut, known.size - horizon)
+    first = np.maximum(0, at - lead)
+    past = counted[at + 1] - counted[first] == at + 1 - first
+    ahead = counted[at + horizon + 1] - counted[at + 1] >= EXAMINATION.known_ahead * horizon
+    usable = at[past & ahead]
+    if not usable.size:
+        return []
+    places = np.linspace(0, usable.size - 1, EXAMINATION.starts).astype(int)
+    return [int(start) for start in np.unique(usable[places])]

@@ -20,6 +20,8 @@ from jetode.support.arrays import FloatArray
 LEVELS = (0.9, 0.5)  # outer and inner
 SMOOTHED = 0.05  # of an oscillation over which the edges are averaged: single order statistics are ragged
 STEEPEST = 2.0  # power of the size with which errors may go: what follows is extrapolated
+WITHIN = 0.5  # oscillations about a lead whose errors say how much wider its band has to be: a few tell nothing
+WIDEST = 4.0  # times the band of earlier errors: farther off, the trials say nothing about what comes
 KEPT = 200  # lead times that are kept; edges between them are interpolated
 
 
@@ -61,10 +63,17 @@ class HeldOutBands:
     def relative(
         cls, errors: FloatArray, sizes: FloatArray, now: float, dt: float, period: float
     ) -> HeldOutBands | None:
-        """The same of a record that fades or grows: ``sizes`` before each start, and ``now`` at its end."""
+        """The same of a record that fades or grows: ``sizes`` before each start, and ``now`` at its end; starts in the
+        order of time, so that the later half tells how much too narrow bands from an earlier one are."""
         power = _power(errors, sizes)
-        found = cls.of(errors / sizes[:, None] ** power, dt, period)
-        return None if found is None else replace(found, size=now**power, period=max(2, round(period)), power=power)
+        scaled = errors / sizes[:, None] ** power
+        found, half = cls.of(scaled, dt, period), errors.shape[0] // 2
+        earlier = cls.of(scaled[:half], dt, period)
+        if found is None or earlier is None:
+            return None
+        factors = _factors(scaled[half:], earlier, dt, period)
+        wider = found.edges * np.interp(found.times, dt * np.arange(factors.size), factors)[:, None]
+        return replace(found, edges=wider, size=now**power, period=max(2, round(period)), power=power)
 
     def after(self, values: FloatArray) -> HeldOutBands:
         """The bands of a forecast from the end of ``values``."""
@@ -107,6 +116,23 @@ def _power(errors: FloatArray, sizes: FloatArray) -> float:
     if not np.sum(apart**2) > 0:
         return 0.0
     return float(np.clip(np.sum(apart * np.log(rms[told])) / np.sum(apart**2), -STEEPEST, STEEPEST))
+
+
+def _factors(later: FloatArray, earlier: HeldOutBands, dt: float, period: float) -> FloatArray:
+    """At each lead, what the bands of earlier errors have to be widened by to hold the share of later ones that they
+    should, within half an oscillation of the lead; at least 1: what comes is not taken to be easier."""
+    leads = dt * np.arange(later.shape[1])
+    low, high = (np.interp(leads, earlier.times, edge) for edge in earlier.edges.T[:2])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        needed = np.where(later > 0, later / high, later / low)
+    needed = np.where(np.isfinite(needed) & (needed >= 0), needed, np.inf)
+    reach, count = max(1, round(WITHIN * period)), later.shape[1]
+    parts = [
+        np.quantile(needed[:, max(0, k - reach) : k + reach + 1], LEVELS[0], method="higher")
+        for k in range(0, count, reach)
+    ]
+    wanted = np.clip(np.where(np.isfinite(parts), parts, WIDEST), 1.0, WIDEST)
+    return np.interp(np.arange(count), np.arange(0, count, reach), wanted)
 
 
 def recent_size(values: FloatArray, period: int) -> float:

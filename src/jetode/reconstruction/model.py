@@ -213,8 +213,9 @@ class Model:
     def update(self, record: Any) -> Model:
         """The model with more samples: ``record`` is its own record as it is now, or what follows its end.
 
-        Coefficients and path are fitted again from the old ones, without a search; the verdict says whether the
-        equation still holds.  A saved model needs the whole record.
+        Coefficients and path are fitted again from the old ones, without a search (those of an approximate equation
+        and of a black box stay as they are); the verdict says whether it still holds.  A saved model needs the whole
+        record.
         """
         from jetode.reconstruction.update import update
 

@@ -39,12 +39,12 @@ class Examination:
     shortest_part: float = 1.0  # of the fitted and of the held-out share
     starts: int = 4  # past-only forecasts into the held-out stretch: each costs a path through 150 tc
     horizon: float = 3.0  # oscillations such a forecast is followed for
+    known_ahead: float = 0.5  # share of such a stretch that must not be missing, to be judged by
     shortest_horizon: int = 8  # samples of such a forecast that can still fail
     holds: float = 0.4  # std: error within which a forecast holds
     reach: float = 2.0  # times the record's range on either side of its middle: beyond, a long run has left it
     shortest_run: int = 50  # points of a run whose distribution can be compared
     redundant_degree: int = 5  # of the polynomial that may explain a decay's last coordinate by the others
-    settled_spread: float = 0.8  # a long run whose second half moves less than this times the first settles at rest
     segment: float = 40.0  # of a periodogram: six periods of a sine
     band: float = 1.0  # 1/tc: frequencies compared, up to six times that of a sine
     paper_rollout: float = 50.0  # oscillations of a long run in the paper's verdict
@@ -95,6 +95,7 @@ class ContestSettings:
     least: float = 0.01  # oscillations: a simple method that fails at once still counts as much
     as_good: float = 0.95  # of the best score: nearer than the trials can tell apart
     explicit: float = 0.8  # of the best score: an equation that comes so near a black box is preferred to it
+    hopeless: float = 0.25  # of a memory closure's mean time: an equation that holds for less is not looked at further
     end: float = 0.95  # of the longest time that trials can show: whoever holds so long cannot be beaten
     near: float = 0.5  # of the best median time: an equation that fails much sooner does not describe the motion
     trend: float = 0.9  # rank correlation of the motion's size with time: it steadily fades or grows

@@ -1,8 +1,10 @@
 """A model with more samples of its record: refitted from where it was, and judged by what the new samples say.
 
-Under an equation that still holds, residuals of the new samples have the size of the noise that the old ones showed,
-and the new coefficients lie within the old errors: Δθ has the covariance C − C_new of nested samples, so that
-Δθᵀ C⁻¹ Δθ is at most χ² with the old covariance C.
+An approximate equation and a black box keep the coefficients whose held-out forecasts were measured: they have no
+standard errors within which new ones could stay.  Their forecasts from within the new samples are held against their
+bands.  Under an exact equation that still holds, residuals of the new samples have the size of the noise that the old
+ones showed, and the new coefficients lie within the old errors: Δθ has the covariance C − C_new of nested samples, so
+that Δθᵀ C⁻¹ Δθ is at most χ² with the old covariance C.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jetode.joint.refit import refit
+from jetode.reconstruction.band_check import Outside, outside_band
 from jetode.reconstruction.dynamics.regular import RegularDynamics
 from jetode.reconstruction.record_info import RecordInfo
 from jetode.reconstruction.verdict import Verdict
@@ -42,9 +45,12 @@ AGAIN = "Reconstruct the record anew, or only its part from the change on."
 def update(model: Model, record: Any) -> Model:
     """``model`` refitted to ``record``: its own record as it is now, or the samples that follow it."""
     dynamics = model.dynamics
-    if not isinstance(dynamics, RegularDynamics) or dynamics.identified.jump > 0.0:
+    measured = model.verdict.grade in ("approximate", "forecast")
+    refitted = isinstance(dynamics, RegularDynamics) and dynamics.identified.jump == 0.0 and not measured
+    if not refitted and not measured:
         raise InputError(
-            "Only an exact equation of the joint fit can be updated; reconstruct the longer record instead."
+            "Only an equation of the joint fit or a model with measured forecasts can be updated; reconstruct the "
+            "longer record instead."
         )
     given = as_records(record, None) if not isinstance(record, np.ndarray) else as_records(record, model.record.dt)
     records = tuple(model.as_fitted(r) for r in ((given,) if isinstance(given, Series) else given))
@@ -55,6 +61,36 @@ def update(model: Model, record: Any) -> Model:
             f"The 'record' parameter must have more samples than the model's own, {model.record.n}. "
             f"Got {records[-1].n} instead."
         )
+    if not refitted:
+        return _kept(model, records, new)
+    assert isinstance(dynamics, RegularDynamics)
+    return _refitted(model, dynamics, records, new)
+
+
+def _kept(model: Model, records: tuple[Series, ...], new: int) -> Model:
+    """The same coefficients at the end of the longer record, judged by the forecasts of its new samples."""
+    moved = model.with_record(records)
+    values, end = records[-1].values, records[-1].n
+    length = max(SETTINGS.fewest, round(model.oscillation / model.record.dt))
+    found = Outside()
+    for start in range(end - new - 1, end - 1, length):
+        run = moved.forecast(length * model.record.dt, start=start)
+        found += outside_band(run, values[start + 1 : min(end, start + 1 + length)], model.noise_sigma)
+    holds = not found.too_many
+    share = 100 * found.outside / max(found.judged, 1)
+    said = (
+        f"With {new} new samples its forecasts {'still hold' if holds else 'no longer hold'}: {share:.0f} % of those "
+        "samples lie outside of the 90 % bands of forecasts over an oscillation."
+    )
+    verdict = replace(model.verdict, reason=said) if holds else Verdict("none", said, AGAIN, model.verdict.holds)
+    return replace(moved, verdict=verdict, diagnostics=_noted(model, new, holds))
+
+
+def _noted(model: Model, new: int, holds: bool) -> dict[str, Any]:
+    return {**model.diagnostics, "update": {"new_samples": new, "holds": holds}}
+
+
+def _refitted(model: Model, dynamics: RegularDynamics, records: tuple[Series, ...], new: int) -> Model:
     found = refit(dynamics.identified, records)
     info = RecordInfo.of(records, model.record.decimation, model.record.notes)
     if found is None:
@@ -63,14 +99,13 @@ def update(model: Model, record: Any) -> Model:
     moved = RegularDynamics.of(found.identified, records, found.paths)
     holds, said = judged(dynamics, moved, new)
     verdict = replace(model.verdict, reason=said) if holds else Verdict("none", said, AGAIN, model.verdict.holds)
-    diagnostics = {**model.diagnostics, "update": {"new_samples": new, "holds": holds}}
     return replace(
         model,
         noise_sigma=found.identified.sigma * found.identified.amplitude,
         record=info,
         verdict=verdict,
         dynamics=moved,
-        diagnostics=diagnostics,
+        diagnostics=_noted(model, new, holds),
     )
 
 

@@ -7,19 +7,11 @@ band, widened by the noise; then it forecasts anew from where the record is.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
-
-import numpy as np
 
 from jetode.integration.forecast import Forecast
+from jetode.reconstruction.band_check import outside_band
 from jetode.reconstruction.model import Model
 from jetode.records.series import Series
-
-NOISE = 1.645  # σ: 90 % of the noise of a sample
-USUAL = 0.10  # of the samples outside of a 90 % band
-CHANCE = 4.0  # standard deviations beyond, of a binomial count: a false alarm in tens of thousands
-CORRELATED = 10.0  # samples of a smooth error that say as much as one
-FEWEST = 5  # new samples that are judged
 
 
 @dataclass(frozen=True)
@@ -69,19 +61,6 @@ class Watch:
         known = self.model.record.n
         here = self.model.as_fitted(record)
         new = here.values[known:]
-        outside = self._outside(new)
-        judged = int(np.count_nonzero(~np.isnan(new[: self.forecast.values.size - 1])))
-        room = CHANCE * sqrt(USUAL * (1 - USUAL) * judged * CORRELATED)
-        alarm = judged >= FEWEST and outside > min(USUAL * judged + room, judged - 1)
+        found = outside_band(self.forecast, new, self.model.noise_sigma)
         following = Watch.at(self.model, record, self.horizon) if new.size else self
-        return following, Seen(int(new.size), outside, alarm, following.forecast, following.model)
-
-    def _outside(self, new: np.ndarray) -> int:
-        """Samples beyond the forecast's band and the noise; none where it has no band."""
-        lower, upper = self.forecast.lower, self.forecast.upper
-        if lower is None or upper is None:
-            return 0
-        n = min(new.size, lower.size - 1)
-        middle, half = 0.5 * (upper + lower)[1 : n + 1], 0.5 * (upper - lower)[1 : n + 1]
-        wide = np.hypot(half, NOISE * self.model.noise_sigma)
-        return int(np.count_nonzero(np.abs(new[:n] - middle) > wide))
+        return following, Seen(int(new.size), found.outside, found.too_many, following.forecast, following.model)

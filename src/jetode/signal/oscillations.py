@@ -12,6 +12,7 @@ import numpy as np
 
 from jetode.support.arrays import FloatArray
 
+FADING = 0.8  # spread of the second half over that of the first; those of an attractor are nearer to each other
 SWING = 0.5  # std
 BLOCKS = 10  # per half, whose means tell how far the mean wanders by itself
 
@@ -34,6 +35,12 @@ def count_oscillations(values: FloatArray) -> float:
             count += rising
             rising, extreme = not rising, value
     return float(count)
+
+
+def fades(values: FloatArray) -> bool:
+    """Whether the second half of a signal moves less than the first: it comes to rest."""
+    first, second = np.array_split(values, 2)
+    return bool(np.std(second) < FADING * np.std(first))
 
 
 def mean_drift(values: FloatArray) -> tuple[float, float]:

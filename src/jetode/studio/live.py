@@ -10,6 +10,8 @@ import numpy as np
 
 from jetode.joint.interim import Improved, Interim
 from jetode.joint.progress import WithModel
+from jetode.reconstruction.naming import NamedEquation
+from jetode.reconstruction.record_info import RecordInfo
 from jetode.records.series import Series
 from jetode.signal.decimate import reduce_all
 from jetode.signal.oscillations import oscillation
@@ -55,7 +57,7 @@ class Live:
         back = max(0, best.sample - int(np.ceil(length / series.dt)))
         return plain(
             {
-                "text": best.equation.text(DIGITS),
+                "text": NamedEquation(best.equation, (), RecordInfo.of([series])).text(DIGITS),
                 "start": series.t0 + best.sample * series.dt,
                 "dt": series.dt,
                 "values": numbers(run.values),

@@ -66,10 +66,9 @@ def measure(drawn: Drawn, seed: int, options: Any) -> dict[str, Any]:
     if drawn.ahead is None or drawn.measured is None:
         return out | {"wrong": model.verdict.trusted}
     error = field_error(model, drawn) if model.verdict.trusted else None
-    level = float(str(drawn.about["level"]))
     return out | {
         "error": error,
-        "wrong": error is not None and not error <= SETTINGS.floor + SETTINGS.per_noise * level,
+        "wrong": error is not None and not error <= SETTINGS.floor + SETTINGS.per_noise * drawn.about["level"],
         "intervals": intervals(model, drawn),
         **ahead(model, drawn),
     }

@@ -7,6 +7,7 @@ rather than what the method was developed on.  The truth goes on beyond the reco
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.signal import lfilter
@@ -43,7 +44,7 @@ class Drawn:
     and with it, and true ``states`` there; None where there is nothing true."""
 
     series: Series
-    about: dict[str, object]
+    about: dict[str, Any]
     flow: Flow | None = None
     coordinate: int = 0
     tc: float = 1.0
@@ -72,7 +73,7 @@ def record(seed: int, settings: RecordSettings = SETTINGS) -> Drawn | None:
     return None if flow is None else _observed(flow, n, per_tc, rng, settings)
 
 
-def _about(n: int, per_tc: float, noise: str, level: float, kind: str = "random") -> dict[str, object]:
+def _about(n: int, per_tc: float, noise: str, level: float, kind: str = "random") -> dict[str, Any]:
     return {"kind": kind, "samples": n, "per_tc": round(per_tc, 2), "noise": noise, "level": round(level, 4)}
 
 

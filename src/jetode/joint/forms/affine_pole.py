@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jetode.equations.polynomials import Polynomial, total_degree_exponents
-from jetode.joint.forms.base import Candidate, Family, Form, Start, Step, hidden_library
+from jetode.joint.forms.base import Candidate, Family, Searched, Start, Step, hidden_library
 from jetode.joint.forms.starts import start_through_pole
 from jetode.joint.jets import Jets
 from jetode.support.arrays import FloatArray
@@ -28,7 +28,7 @@ GRID = PoleGrid()
 
 
 @dataclass(frozen=True)
-class AffinePole(Form):
+class AffinePole(Searched):
     """D affine; ``a`` reduced modulo D, i.e. free of u_lead."""
 
     def start(self, jets: Jets, guess: Polynomial) -> Start:

@@ -6,6 +6,7 @@ that gives the candidates with which the search tries it.  Everything is dimensi
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
@@ -69,10 +70,6 @@ class Form:
 
     shows_late: ClassVar[bool] = False  # its hidden coordinates show only now and then: scanned on all that is searched
     constrainable: ClassVar[bool] = True  # its coordinates are those that constraints on a, D and P speak of
-
-    def start(self, jets: Jets, guess: Polynomial) -> Start:
-        """Where the fit begins, from smoothed jets and a guess of the factor; hidden coordinates at std 1."""
-        raise NotImplementedError(f"{type(self).__name__} has no start")
 
     def plausible(self, equation: Equation, jets: Jets) -> bool:
         """Whether a fitted equation is still what the form is meant for."""
@@ -165,6 +162,15 @@ def _parameter_prior(element: Element, i: int, value: float) -> tuple[bool, floa
 
 
 @dataclass(frozen=True)
+class Searched(Form, ABC):
+    """A form that the search can begin with; others are written down around a fit that is there already."""
+
+    @abstractmethod
+    def start(self, jets: Jets, guess: Polynomial) -> Start:
+        """Where the fit begins, from smoothed jets and a guess of the factor; hidden coordinates at std 1."""
+
+
+@dataclass(frozen=True)
 class Candidate:
     """A form, a guess of the factor that its start needs, and, once fitted, the fit and its BIC.
 
@@ -177,6 +183,11 @@ class Candidate:
     fixed: bool = True
     fit: Fit | None = None
     bic: float = np.inf
+
+    def start(self, jets: Jets) -> Start:
+        """Where its fit begins."""
+        assert isinstance(self.form, Searched)
+        return self.form.start(jets, self.guess)
 
     @property
     def cost(self) -> float:

@@ -11,7 +11,7 @@ from jetode.equations.equation import Equation
 from jetode.equations.polynomials import Polynomial, evaluate
 from jetode.equations.regular import RegularClosure
 from jetode.equations.rows import Coupled
-from jetode.joint.forms.base import Candidate, Family, Form, Start, Step, hidden_library
+from jetode.joint.forms.base import Candidate, Family, Form, Searched, Start, Step, hidden_library
 from jetode.joint.forms.starts import next_coordinate, regressed
 from jetode.joint.jets import Jets
 from jetode.support.arrays import FloatArray
@@ -31,7 +31,7 @@ SETTINGS = ChainSettings()
 
 
 @dataclass(frozen=True)
-class Chain(Form):
+class Chain(Searched):
     """c affine, f0 a constant, D = 1."""
 
     shows_late = True

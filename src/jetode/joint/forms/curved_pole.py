@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from jetode.equations.polynomials import Polynomial
 from jetode.joint.forms.affine_pole import tilted_poles
-from jetode.joint.forms.base import Candidate, Family, Form, Start, Step, hidden_library
+from jetode.joint.forms.base import Candidate, Family, Searched, Start, Step, hidden_library
 from jetode.joint.forms.starts import start_through_pole
 from jetode.joint.jets import Jets
 
@@ -14,7 +14,7 @@ HOLD = 3.0  # precision with which a curved D is held, half a std: it has to fin
 
 
 @dataclass(frozen=True)
-class CurvedPole(Form):
+class CurvedPole(Searched):
     """``a`` reduced modulo D, i.e. a function of u0."""
 
     def start(self, jets: Jets, guess: Polynomial) -> Start:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jetode.equations.polynomials import Polynomial
-from jetode.joint.forms.base import Candidate, Family, Form, Start, Step, hidden_library
+from jetode.joint.forms.base import Candidate, Family, Searched, Start, Step, hidden_library
 from jetode.joint.forms.starts import start_at
 from jetode.joint.jets import Jets
 
 
 @dataclass(frozen=True)
-class PoleFree(Form):
+class PoleFree(Searched):
     """D constant."""
 
     def start(self, jets: Jets, guess: Polynomial) -> Start:

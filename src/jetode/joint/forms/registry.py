@@ -1,11 +1,8 @@
-"""All forms: every module of this package with a ``FAMILY``, those that were registered, and the ladder they make."""
+"""All forms: every module of this package with a ``FAMILY``, and the ladder they make."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -13,28 +10,11 @@ import jetode.joint.forms as package
 from jetode.joint.forms.base import Candidate, Family, Step
 from jetode.joint.jets import Jets
 
-_registered: list[Family] = []
-
-
-@cache
-def _shipped() -> tuple[Family, ...]:
-    modules = (import_module(f"{package.__name__}.{found.name}") for found in iter_modules(package.__path__))
-    return tuple(module.FAMILY for module in modules if hasattr(module, "FAMILY"))
-
 
 def families() -> tuple[Family, ...]:
-    """Every form that the search tries."""
-    return (*_shipped(), *_registered)
-
-
-@contextmanager
-def registered(family: Family) -> Iterator[None]:
-    """A form of one's own, for as long as the context lasts."""
-    _registered.append(family)
-    try:
-        yield
-    finally:
-        _registered.remove(family)
+    """Every form that the search tries: a file of this folder is found by being there."""
+    modules = (import_module(f"{package.__name__}.{found.name}") for found in iter_modules(package.__path__))
+    return tuple(module.FAMILY for module in modules if hasattr(module, "FAMILY"))
 
 
 @dataclass(frozen=True)

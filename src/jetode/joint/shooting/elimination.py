@@ -191,6 +191,7 @@ def _propagate(spans, transitions, shifts, info, gradient, smoothers, q2, steps,
             steps[k, c] -= factor * acc
 
 
+@np.errstate(over="ignore", invalid="ignore")  # of coefficients that nothing determines
 def propagate_covariance(spans, transitions, arrows, cross, smoothers, q2, theta_covariance):
     """Posterior covariance of every node's state, and of state with coefficients (θ uncertain as given).
 
