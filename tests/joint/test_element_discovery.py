@@ -13,6 +13,7 @@ from jetode.joint.elements.candidates import candidate_of, element_form, equatio
 from jetode.joint.elements.discover import Discovery, Suggestion
 from jetode.joint.elements.guesses import GUESSES, sensible
 from jetode.joint.elements.naming import CATALOGUE, NONE, Functions, imitates, ranking, search_elements
+from jetode.joint.elements.rival import polynomial_start
 from jetode.joint.elements.weak_form import TEST, Projection, WeakForm
 from jetode.joint.elements.weak_form import test_function as psi
 from jetode.joint.forms.base import Candidate
@@ -20,7 +21,9 @@ from jetode.joint.parts import equation_of
 from jetode.joint.problem import Prepared, prepare
 from jetode.joint.search import compared_on
 from jetode.joint.shooting.gaussnewton import Fit
+from jetode.reconstruction.reconstruct import reconstruct
 from jetode.records.series import Series
+from jetode.support.errors import InputError
 
 
 def prepared_case(name: str, noise: float, order: int, samples: int | None = None) -> Prepared:
@@ -146,3 +149,19 @@ def test_jerk_systems_get_their_function_by_name(name, noise, parameter):
     assert element.kind == case.elements[0].name
     scale = prepared.amplitude / prepared.time**element.variable
     assert element.in_units(scale)[0].parameters[0] == pytest.approx(parameter, abs=0.1)
+
+
+def test_the_polynomial_rival_begins_from_the_weak_form():
+    prepared = prepared_case("pendulum", 0.01, 2)
+    discovery = Discovery.of(WeakForm.of(prepared, 2))
+    for spread in (False, True):
+        form, equation = polynomial_start(discovery, Suggestion(2, (Element("sin", 0, (1.0, 0.0)),), spread, 0.0, 0.0))
+        assert not form.elements and (3, 0) in form["P"]
+        slope = equation.rows[-1][(1, 0)] * (1.0 / prepared.time) ** 2
+        assert slope == pytest.approx(-1.0, abs=0.15)  # of sin x at 0, with a cube beside it
+
+
+@pytest.mark.parametrize("options", [{"functions": ("sine",)}, {"structure": "electrics"}])
+def test_unknown_functions_and_structures_are_refused(options):
+    with pytest.raises(InputError, match=next(iter(options))):
+        reconstruct(Series(np.sin(0.1 * np.arange(500)), 0.1), **options)

@@ -142,10 +142,10 @@ def _promising(compared: list[Trial]) -> list[Trial]:
     """The most likely of each order, then the most likely of all; a support once."""
     ranked = sorted(compared, key=lambda t: t.bic)
     first = [next(t for t in ranked if t.order == order) for order in dict.fromkeys(t.order for t in ranked)]
-    chosen: dict[frozenset[tuple[int, Exponents]], Trial] = {}
+    chosen: dict[tuple[object, ...], Trial] = {}
     for trial in [*first, *ranked]:
         terms = trial.weak.fit.terms
-        support = frozenset(zip(terms.rows.tolist(), terms.exponents, strict=True))
+        support = (frozenset(zip(terms.rows.tolist(), terms.exponents, strict=True)), terms.elements)
         if len(chosen) < SETTINGS.tried:
             chosen.setdefault(support, trial)
     return list(chosen.values())

@@ -71,11 +71,10 @@ def joint(
     """
     given = _records(record)
     _check_joint(order, sigma, max_seconds, loss)
-    allowed = _functions(functions, structure)
-    if structure == "mechanics":
-        order, forbidden = 2, {**(forbidden or {}), "P": [*(forbidden or {}).get("P", ()), *MIXED]}
-    constrained = required or forbidden or fixed or symmetric
-    wanted = int(order) if order is not None else 3 if constrained else None
+    order, forbidden = _structured(structure, order, forbidden)
+    constrained = any((required, forbidden, fixed, symmetric))
+    allowed = _functions(functions, structure, constrained)
+    wanted = _order(order, constrained)
     constraints = Constraints.of(wanted or 3, required, forbidden, fixed, symmetric)
     budget = budget or Budget(max_seconds)
     given, dropped = without_dropouts(given)
@@ -92,11 +91,10 @@ def joint(
         "symmetric": symmetric,
         "loss": loss,
         "seed": seed,
-        "functions": None if functions is None else list(functions),
+        "functions": list(allowed.kinds),
         "structure": structure,
         "reduction": list(notes),
     }
-    allowed = NONE if constrained and structure is None else allowed
     request = Request(records, wanted, sigma, loss, constraints, seed, functions=allowed)
     say = progress or (lambda _: None)
     seen = _screened(records, wanted, say)
@@ -171,17 +169,32 @@ def _check_joint(order: Any, sigma: float | None, max_seconds: float | None, los
         raise InputError(f"The 'loss' parameter must be one of {', '.join(get_args(Loss))}. Got {loss!r} instead.")
 
 
-def _functions(kinds: Sequence[str] | None, structure: str | None) -> Functions:
-    """The functions that may be used; those of mechanics act in the last row alone."""
-    if structure not in (None, *STRUCTURES):
+def _order(order: int | None, constrained: bool) -> int | None:
+    """The order asked for; constraints speak of the coordinates of one, the third unless said otherwise."""
+    return int(order) if order is not None else 3 if constrained else None
+
+
+def _structured(
+    structure: str | None, order: int | None, forbidden: Mapping[str, Sequence[Exponents]] | None
+) -> tuple[int | None, Mapping[str, Sequence[Exponents]] | None]:
+    """Order and forbidden terms with those that a known structure says."""
+    if structure is None:
+        return order, forbidden
+    if structure not in STRUCTURES:
         allowed = ", ".join(STRUCTURES)
         raise InputError(f"The 'structure' parameter must be one of {allowed}. Got {structure!r} instead.")
+    given = forbidden or {}
+    return 2, {**given, "P": [*given.get("P", ()), *MIXED]}
+
+
+def _functions(kinds: Sequence[str] | None, structure: str | None, constrained: bool) -> Functions:
+    """The functions that may be used: none beside constraints on terms; those of mechanics only in the last row."""
     given = CATALOGUE.kinds if kinds is None else tuple(kinds)
     for kind in given:
         if kind not in CATALOGUE.kinds:
             allowed = ", ".join(CATALOGUE.kinds)
             raise InputError(f"The 'functions' parameter must hold some of {allowed}. Got {kind!r} instead.")
-    return Functions(given, structure is None)
+    return NONE if constrained and structure is None else Functions(given, structure is None)
 
 
 def _plain(terms: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from jetode.equations.rows import Coupled, part_names
 from jetode.joint.candidates import states_for
 from jetode.joint.elements.discover import DISCOVERY, Discovery, Suggestion
 from jetode.joint.elements.weak_form import WeakForm
-from jetode.joint.forms.base import Candidate
+from jetode.joint.forms.base import Candidate, Form
 from jetode.joint.forms.pole_free import PoleFree
 from jetode.joint.forms.starts import hidden_states
 from jetode.joint.problem import Prepared
@@ -30,7 +30,7 @@ from jetode.joint.shooting.gaussnewton import Data
 from jetode.joint.shooting.layout import Terms
 from jetode.support.arrays import FloatArray
 
-Begun = tuple[str, PoleFree, Terms, FloatArray]
+Begun = tuple[str, Form, Terms, FloatArray]
 
 
 def linear_form(order: int, spread: bool = False) -> PoleFree:
