@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from jetode.equations.elements import KINDS, Element
 from jetode.equations.field import Field
 from jetode.equations.polynomials import Library, evaluate
 from jetode.support.errors import InputError
@@ -14,6 +15,8 @@ LORENZ = [
     {(1, 0, 0): 28.0, (1, 0, 1): -1.0, (0, 1, 0): -1.0},
     {(1, 1, 0): 1.0, (0, 0, 1): -8 / 3},
 ]
+
+SINES = [Element("sin", i, (1.0, 0.0)) for i in range(3)]
 
 
 def rational_field(seed: int = 0) -> Field:
@@ -28,7 +31,7 @@ def fields() -> list[Field]:
     sine_row = [{(0, 0, 0, 0, 0, 1): 1.0, (1, 0, 0, 0, 0, 0): -0.2, (0, 1, 0, 1, 0, 0): 0.5}] * 3
     mixed = Field(3, ({(0, 0, 0): 1.0, (1, 1, 1): 2.0}, {(0, 2, 0): -1.0}))
     high = Field(3, ({(7, 1, 2): 0.3, (11, 0, 0): -0.1, (5, 0, 1): 1.0},), {(0, 0, 0): 9.0, (6, 0, 0): 1.0})
-    return [Field.polynomial(LORENZ), rational_field(), Field.polynomial(sine_row, sines=True), mixed, high]
+    return [Field.polynomial(LORENZ), rational_field(), Field.polynomial(sine_row, SINES), mixed, high]
 
 
 def test_polynomial_rows() -> None:
@@ -82,7 +85,7 @@ def test_powers_of_the_third_variable_with_gaps() -> None:
 def test_one_and_two_variables() -> None:
     x = np.array([0.3])
     assert Field(1, ({(3,): 2.0, (0,): 1.0},))(x) == pytest.approx(1 + 2 * 0.3**3, rel=1e-15)
-    assert Field.polynomial([{(0, 1): 1.0, (1, 0): 0.5}], sines=True)(x) == pytest.approx(np.sin(0.3) + 0.15, rel=1e-15)
+    assert Field.polynomial([{(0, 1): 1.0, (1, 0): 0.5}], SINES[:1])(x) == pytest.approx(np.sin(0.3) + 0.15, rel=1e-15)
     van_der_pol = Field(2, ({(1, 0): -1.0, (0, 1): 1.0, (2, 1): -1.0},))
     assert np.allclose(van_der_pol(np.array([0.5, 2.0])), [2.0, -0.5 + 2.0 * 0.75], rtol=1e-15)
 
@@ -100,3 +103,19 @@ def test_bad_fields_are_refused() -> None:
         Field(2, ({(1,): 1.0},))
     with pytest.raises(InputError, match="denominator"):
         Field(2, ({(1, 0): 1.0},), {})
+
+
+@pytest.mark.parametrize("name", [name for name in KINDS if name not in ("abs", "piecewise-linear")])
+def test_the_jacobian_of_a_field_with_an_element(name: str) -> None:
+    """f times a monomial in one row, alone in another: both by the chain rule."""
+    element = Element.start(name, 1).with_parameters(0.8 * p + 0.3 for p in Element.start(name, 1).parameters)
+    field = Field(
+        3, ({(1, 0, 2, 1): 0.4, (0, 1, 0, 0): -1.0}, {(0, 0, 0, 1): 1.5, (2, 0, 0, 0): 0.1}), None, (element,)
+    )
+    points = np.random.default_rng(4).uniform(0.2, 1.4, size=(6, 3))
+    f = element(points[:, 1])
+    assert np.allclose(field(points)[:, 1], 0.4 * points[:, 0] * points[:, 2] ** 2 * f - points[:, 1], rtol=1e-13)
+    jacobians, step = field.jacobian(points), 1e-6
+    for j in range(3):
+        shift = step * np.eye(3)[j]
+        assert np.allclose(jacobians[:, :, j], (field(points + shift) - field(points - shift)) / (2 * step), atol=1e-7)

@@ -17,6 +17,7 @@ import numpy as np
 from jetode.catalogue.exact_closure import AnalyticClosure, derive_closure
 from jetode.catalogue.system_table import TABLE
 from jetode.equations.closure import Closure
+from jetode.equations.elements import Element
 from jetode.equations.expressions import ExactPolynomial, parse_polynomial, to_floats
 from jetode.equations.field import Field
 from jetode.equations.polynomials import evaluate
@@ -86,7 +87,8 @@ class System:
     @cached_property
     def field(self) -> Field:
         """The right-hand side for compiled code."""
-        return Field.polynomial([to_floats(row) for row in self.rows], sines=not self.polynomial)
+        sines = () if self.polynomial else tuple(Element("sin", i, (1.0, 0.0)) for i in range(self.dimension))
+        return Field.polynomial([to_floats(row) for row in self.rows], sines)
 
     def observable(self, expression: str) -> ExactPolynomial:
         """A polynomial expression in the variables (parameters may be used by name)."""

@@ -3,33 +3,31 @@
 Jets (u_i' = u_{i+1}, u_{n−1}' = P), regular closures (the last row but one is u_{n−2}' = a + D w), chains (u0' = f0 +
 c v) and memory closures (x' = P(x, m), linear rows for m) differ in their rows alone; see :mod:`jetode.equations.rows`.
 Where all rows but the last are coupled, a *cascade*, the state and the jets u0 … u_{n−1} determine each other, and the
-record obeys one rational closure.
+record obeys one rational closure (not with elements, which are no polynomials).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from typing import Any, Self
 
 import numpy as np
 
+from jetode.equations import element_terms, equation_data, state_jets
 from jetode.equations import rows as algebra
 from jetode.equations.closure import Closure
+from jetode.equations.element_terms import Placed
 from jetode.equations.field import Field
 from jetode.equations.polynomials import (
     Exponents,
     Polynomial,
-    add,
     derivative,
     evaluate,
-    from_json,
-    multiply,
     rescale,
     scale,
-    to_json,
     to_sympy,
+    widen,
 )
 from jetode.equations.record_closure import closure_of_rows
 from jetode.equations.rows import Coupled, Row, Rows, part_names
@@ -55,12 +53,14 @@ class Readout:
 class Equation:
     """Rows, a name for each coordinate (None: u0, u1 … and v, w for hidden ones), the number of leading coordinates
     that are derivatives of the signal (None: as many as the leading shifts say, the last coordinate being hidden),
-    and how the recorded signal is read off the state."""
+    how the recorded signal is read off the state, and functions of one coordinate that stand beside the polynomials
+    (docs/mathematics.md (8.1))."""
 
     rows: Rows
     labels: tuple[str, ...] | None = None
     jet_count: int | None = None
     readout: Readout = field(default_factory=Readout)
+    elements: Placed = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         n = len(self.rows)
@@ -71,23 +71,24 @@ class Equation:
             if isinstance(row, Coupled):
                 _require_length(offset, row.offset, i + 1)
                 _require_length(factor, row.factor, i + 1)
-                if not row.factor:
+                if not row.factor and not self._element_factor(i):
                     raise InputError(f"The '{factor}' parameter must have at least one term. Got an empty one instead.")
             else:
                 _require_length(rate, row, n)
+        element_terms.check(self.rows, self.elements)
         if self.labels is not None and len(set(self.labels)) != n:
             raise InputError(f"The 'labels' parameter must hold {n} different names. Got {self.labels} instead.")
-        if self.jet_count is not None and not 1 <= self.jet_count <= 1 + self._leading_shifts:
+        if self.jet_count is not None and not 1 <= self.jet_count <= 1 + self.leading_shifts:
             raise InputError(
-                f"The 'jet_count' parameter must be 1 to {1 + self._leading_shifts} with these rows. "
+                f"The 'jet_count' parameter must be 1 to {1 + self.leading_shifts} with these rows. "
                 f"Got {self.jet_count} instead."
             )
         if not 0 <= self.readout.index < n:
             raise InputError(f"The 'readout' parameter must name one of {n} coordinates. Got {self.readout} instead.")
 
-    def with_rows(self, rows: Rows) -> Self:
-        """The same coordinates with other rows."""
-        return replace(self, rows=rows)
+    def with_rows(self, rows: Rows, elements: Placed | None = None) -> Self:
+        """The same coordinates with other rows, and other elements where given."""
+        return replace(self, rows=rows, elements=self.elements if elements is None else elements)
 
     # -- coordinates ---------------------------------------------------------------------------------
 
@@ -97,10 +98,11 @@ class Equation:
         return len(self.rows)
 
     @property
-    def _leading_shifts(self) -> int:
-        count = 0
-        for row in self.rows:
-            if not (isinstance(row, Coupled) and row.is_shift):
+    def leading_shifts(self) -> int:
+        """How many rows at the beginning say no more than that the next coordinate is the rate of this one."""
+        count, occupied = 0, element_terms.in_rows(self.elements)
+        for i, row in enumerate(self.rows):
+            if not (isinstance(row, Coupled) and row.is_shift) or i in occupied:
                 break
             count += 1
         return count
@@ -110,7 +112,7 @@ class Equation:
         """How many leading coordinates are u0, u1, …; the others are hidden."""
         if self.jet_count is not None:
             return self.jet_count
-        return 1 + min(self._leading_shifts, max(self.dimension - 2, 0))
+        return 1 + min(self.leading_shifts, max(self.dimension - 2, 0))
 
     @property
     def is_cascade(self) -> bool:
@@ -134,7 +136,7 @@ class Equation:
 
     def parts(self) -> dict[str, Polynomial]:
         """The polynomials that define the equation, by name (:func:`part_names`), in the order of the rows; leading
-        shifts between jets have none."""
+        shifts between jets have none.  What elements add is in :meth:`element_parts`."""
         out: dict[str, Polynomial] = {}
         for i in range(self.n_jets - 1, self.dimension):
             row = self.rows[i]
@@ -142,66 +144,42 @@ class Equation:
             out |= {offset: row.offset, factor: row.factor} if isinstance(row, Coupled) else {rate: row}
         return out
 
+    def element_parts(self) -> dict[str, Polynomial]:
+        """What multiplies the elements and what their parameters are (:func:`jetode.equations.element_terms.parts`)."""
+        return element_terms.parts(self.rows, self.elements)
+
     def leads(self) -> dict[str, Exponents]:
         """Leading monomial of every factor among the parts: its coefficient is a matter of gauge."""
         return {
             part_names(i, self.dimension)[1]: row.lead
             for i, row in enumerate(self.rows)
-            if isinstance(row, Coupled) and i >= self.n_jets - 1
+            if isinstance(row, Coupled) and row.factor and i >= self.n_jets - 1
         }
 
     def coefficients(self) -> list[tuple[str, Exponents, float]]:
-        """(part, exponents, value) of all coefficients but the leading ones of factors."""
-        leads = self.leads()
-        return [(part, e, c) for part, p in self.parts().items() for e, c in p.items() if leads.get(part) != e]
+        """(part, exponents, value) of all coefficients but the leading ones of factors, parameters of elements last."""
+        leads, parts = self.leads(), self.parts() | self.element_parts()
+        return [(part, e, c) for part, p in parts.items() for e, c in p.items() if leads.get(part) != e]
 
     def rates(self) -> list[Polynomial]:
-        """The rates of all coordinates, each a polynomial over all of them."""
-        return [algebra.rate(self.rows, i) for i in range(self.dimension)]
+        """The rates of all coordinates, each a polynomial over all of them and the elements."""
+        n, width = self.dimension, self.dimension + len(self.elements)
+        own = [widen(algebra.rate(self.rows, i), width) for i in range(n)]
+        return [p | element_terms.rate(self.elements, i) for i, p in enumerate(own)] if self.elements else own
 
     @property
     def field(self) -> Field:
         """The vector field on the state."""
-        return Field(self.dimension, tuple(self.rates()[self.n_jets - 1 :]))
+        elements = tuple(one.element for one in self.elements)
+        return Field(self.dimension, tuple(self.rates()[self.n_jets - 1 :]), elements=elements)
 
     def jets(self, states: FloatArray) -> FloatArray:
         """Jet coordinates (…, n) of states (…, n): u_{k+1} = Σ_i ∂u_k/∂x_i x_i'."""
-        flow = [
-            evaluate(row.offset, states[..., : i + 1]) + evaluate(row.factor, states[..., : i + 1]) * states[..., i + 1]
-            for i, row in enumerate(self.cascade())
-        ]
-        out = [np.asarray(states[..., 0], dtype=np.float64)]
-        for slopes in self._jet_slopes():
-            out.append(_total([evaluate(p, states) * flow[i] for i, p in slopes]))
-        return np.stack(out, axis=-1)
+        return state_jets.jets(self, states)
 
     def states(self, jets: FloatArray) -> FloatArray:
         """States of jets, the inverse of :meth:`jets`; not finite where a factor vanishes."""
-        out = np.full_like(jets, 0.0, dtype=np.float64)
-        out[..., 0] = jets[..., 0]
-        flow: list[FloatArray] = []
-        with np.errstate(divide="ignore", invalid="ignore"):
-            for i, (row, slopes) in enumerate(zip(self.cascade(), self._jet_slopes(), strict=True)):
-                *earlier, (_, own) = slopes  # u_{i+1} is affine in the rate of x_i, with ∂u_i/∂x_i free of x_i
-                rate = jets[..., i + 1]
-                if earlier:
-                    rate = rate - _total([evaluate(p, out) * flow[k] for k, p in earlier])
-                if any(any(e) for e in own) or own[(0,) * self.dimension] != 1.0:
-                    rate = rate / evaluate(own, out)
-                flow.append(rate)
-                lower = out[..., : i + 1]
-                out[..., i + 1] = (rate - evaluate(row.offset, lower)) / evaluate(row.factor, lower)
-        return out
-
-    def _jet_slopes(self) -> Iterator[list[tuple[int, Polynomial]]]:
-        """The gradients of u0, u1 … u_{n−2} over the state: (i, ∂u_k/∂x_i) where that is not zero, i = k last."""
-        n = self.dimension
-        rates = self.rates()
-        u: Polynomial = {(1,) + (0,) * (n - 1): 1.0}
-        for _ in range(n - 1):
-            slopes = [(i, slope) for i in range(n) if (slope := derivative(u, i))]
-            yield slopes
-            u = add(*(multiply(slope, rates[i]) for i, slope in slopes))
+        return state_jets.states(self, jets)
 
     def hidden(self, jets: FloatArray) -> FloatArray:
         """The last coordinate at jets, e.g. w = (u_{n−1} − a)/D of a regular closure; not finite on the pole itself."""
@@ -223,46 +201,76 @@ class Equation:
         """The same equation in x̃_j = α x_j + g(x_0 … x_{j−1}), where row j − 1 is coupled."""
         if not 0 < j < self.dimension or not isinstance(self.rows[j - 1], Coupled):
             raise InputError(f"The 'j' parameter must be a coordinate that a coupled row introduces. Got {j} instead.")
-        return self.with_rows(algebra.changed(self.rows, j, alpha, g))
+        return self.with_rows(algebra.changed(self.rows, j, alpha, g), self._moved(j, alpha, g))
+
+    def _moved(self, j: int, alpha: float, g: Mapping[Exponents, float]) -> Placed:
+        """The elements after a change of x_j."""
+        if g and any(one.element.variable == j for one in self.elements):
+            raise InputError(f"Coordinate {j} cannot be shifted: an element is a function of it.")
+        placed = element_terms.scaled(self.elements, j, alpha)
+        return element_terms.shifted(placed, j, g) if g else placed
 
     def with_hidden_scaled(self, alpha: float) -> Self:
         """The same equation with its last coordinate multiplied by α."""
-        return self.with_rows(algebra.scaled(self.rows, self.dimension - 1, alpha))
+        return self.changed(self.dimension - 1, alpha, {})
 
     def with_hidden_shifted(self, g: Mapping[Exponents, float]) -> Self:
         """The same equation with g(x_0 … x_{n−2}) added to its last coordinate."""
         return self.changed(self.dimension - 1, 1.0, g)
 
     def gauge(self, j: int | None = None) -> tuple[float, Polynomial]:
-        """(α, g) with which α x_j + g is canonical, the coordinates before it being as they are (default: the last)."""
-        row = self.cascade()[(self.dimension - 1 if j is None else j) - 1]
-        return algebra.divide(row.offset, row.factor)
+        """(α, g) with which α x_j + g is canonical, the coordinates before it being as they are (default: the last).
+        A coordinate that an element is a function of is not shifted, and what elements add to the offset stays there;
+        a factor that is an element alone has the gain 1."""
+        j = self.dimension - 1 if j is None else j
+        row = self.rows[j - 1]
+        assert isinstance(row, Coupled)
+        if not row.factor:
+            return next(iter(self._element_factor(j - 1).values())), {}
+        alpha, g = algebra.divide(row.offset, row.factor)
+        return alpha, {} if any(one.element.variable == j for one in self.elements) else g
+
+    def _element_factor(self, i: int) -> Polynomial:
+        """What multiplies an element times x_{i+1} in row i."""
+        out: Polynomial = {}
+        for one in self.elements:
+            out |= {e: c for e, c in one.in_row(i).items() if e[i + 1]}
+        return out
 
     def _gauges(self) -> Iterator[tuple[int, float, Polynomial]]:
         """(j, α, g) of every change to canonical coordinates, those before x_j being canonical already."""
-        rows, last = self.rows, self.dimension - 1
+        moved = self
         for j in self._introduced():
-            row = rows[j - 1]
-            assert isinstance(row, Coupled)
-            yield j, *algebra.divide(row.offset, row.factor)
-            if j < last:
-                rows = algebra.reduced(rows, j)
+            yield j, *moved.gauge(j)
+            if j < self.dimension - 1:
+                moved = moved._reduced(j, algebra.CANCELLED)
+
+    def _reduced(self, j: int, tolerance: float) -> Self:
+        """x_j in its canonical gauge."""
+        alpha, g = self.gauge(j)
+        row = self.rows[j - 1]
+        assert isinstance(row, Coupled)
+        whole = row.factor and (g or not algebra.divide(row.offset, row.factor)[1])
+        rows = algebra.reduced(self.rows, j, tolerance) if whole else algebra.scaled(self.rows, j, alpha)
+        return self.with_rows(rows, self._moved(j, alpha, g))
 
     def _introduced(self) -> Iterator[int]:
         """Coordinates with a gauge: those that coupled rows introduce which are more than shifts between jets."""
+        shifts = self.leading_shifts
         for i, row in enumerate(self.rows):
-            if isinstance(row, Coupled) and not (row.is_shift and i < self.dimension - 2):
+            if isinstance(row, Coupled) and not (row.is_shift and i < self.dimension - 2 and i < shifts):
                 yield i + 1
 
     def canonical(self, tolerance: float = algebra.CANCELLED) -> Self:
         """Row by row: every factor of leading coefficient 1, no term of an offset divisible by its leading monomial.
 
-        Terms that cancel to less than ``tolerance`` of what they are made of are dropped.
+        Terms that cancel to less than ``tolerance`` of what they are made of are dropped; elements are written in one
+        way.
         """
-        rows = self.rows
+        moved = self
         for j in self._introduced():
-            rows = algebra.reduced(rows, j, tolerance)
-        return self.with_rows(rows)
+            moved = moved._reduced(j, tolerance)
+        return moved.with_rows(moved.rows, element_terms.canonical(moved.elements))
 
     def canonical_states(self, states: FloatArray) -> FloatArray:
         """States (…, n) in the coordinates of the canonical form."""
@@ -286,18 +294,19 @@ class Equation:
         """From dimensionless coordinates ũ_i = u_i time^i/amplitude, τ = t/time to physical ones (hidden ones kept)."""
         seen = self.n_jets
         factors = [time**i / amplitude if i < seen else 1.0 for i in range(self.dimension)]
+        rates = [amplitude / time ** (i + 1) if i < seen else 1.0 / time for i in range(self.dimension)]
 
         def of(i: int, row: Row) -> Row:
             if i < seen - 1:
                 return row
-            rate = amplitude / time ** (i + 1) if i < seen else 1.0 / time
             if isinstance(row, Coupled):
-                return Coupled(*(scale(rescale(p, factors[: i + 1]), rate) for p in (row.offset, row.factor)))
-            return scale(rescale(row, factors), rate)
+                return Coupled(*(scale(rescale(p, factors[: i + 1]), rates[i]) for p in (row.offset, row.factor)))
+            return scale(rescale(row, factors), rates[i])
 
         gain = amplitude * factors[self.readout.index] if self.readout.index < seen else amplitude
         readout = replace(self.readout, gain=self.readout.gain * gain, offset=self.readout.offset * amplitude)
-        moved = self.with_rows(tuple(of(i, row) for i, row in enumerate(self.rows)))
+        placed = element_terms.in_units(self.elements, factors, rates)
+        moved = self.with_rows(tuple(of(i, row) for i, row in enumerate(self.rows)), placed)
         return moved if self.readout == Readout() else replace(moved, readout=readout)
 
     # -- the rational closure ------------------------------------------------------------------------
@@ -306,19 +315,16 @@ class Equation:
         """D u_{n−1}' = N of a cascade; with the one factor D0 of a regular closure D is D0^(m−1), m = max(2, degree of
         P in w), and constant factors give a plain polynomial."""
         self.cascade()
+        if self.elements:
+            raise InputError("An equation with elements has no rational closure.")
         numerator, denominator = closure_of_rows(self.rows)
         return Closure(numerator, denominator, self.dimension)
 
     # -- writing down --------------------------------------------------------------------------------
 
     def pieces(self, writer: Infix, names: tuple[str, ...]) -> list[list[str]]:
-        """The terms of the right-hand sides, coupled rows as offset + factor · next coordinate."""
-        return [
-            writer.coupled_pieces(row.offset, row.factor, names[: i + 1], names[i + 1])
-            if isinstance(row, Coupled)
-            else writer.pieces(writer.terms(row, names))
-            for i, row in enumerate(self.rows)
-        ]
+        """The terms of the right-hand sides, coupled rows as offset + factor · next coordinate, elements last."""
+        return equation_data.pieces(self, writer, names)
 
     def written(self, writer: Infix, names: tuple[str, ...]) -> list[str]:
         """The right-hand sides."""
@@ -349,51 +355,22 @@ class Equation:
 
     def sympy_rates(self) -> dict[str, Any]:
         """The rate of every coordinate as a SymPy expression."""
-        import sympy
-
-        names = self.names()
-        out: dict[str, Any] = {}
-        for i, row in enumerate(self.rows):
-            if isinstance(row, Coupled):
-                following, known = sympy.Symbol(names[i + 1]), names[: i + 1]
-                coupled = to_sympy(row.offset, known) + to_sympy(row.factor, known) * following
-                out[names[i]] = following if row.is_shift else coupled
-            else:
-                out[names[i]] = to_sympy(row, names)
-        return out
+        return equation_data.sympy_rates(self)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; inverse of :meth:`from_json`."""
-        return {
-            "rows": [
-                {"offset": to_json(row.offset), "factor": to_json(row.factor)}
-                if isinstance(row, Coupled)
-                else {"rate": to_json(row)}
-                for row in self.rows
-            ],
-            "names": list(self.names()),
-            "jets": self.n_jets,
-            "readout": {"index": self.readout.index, "gain": self.readout.gain, "offset": self.readout.offset},
-        }
+        return equation_data.to_plain(self)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Equation:
         """Inverse of :meth:`to_json`."""
-        rows: list[Row] = [
-            from_json(row["rate"]) if "rate" in row else Coupled(from_json(row["offset"]), from_json(row["factor"]))
-            for row in data["rows"]
-        ]
+        rows, elements = equation_data.rows_from_plain(data), equation_data.elements_from_plain(data)
         read = data["readout"]
         readout = Readout(int(read["index"]), float(read["gain"]), float(read["offset"]))
-        return Equation(tuple(rows), tuple(data["names"]), int(data["jets"]), readout)
+        return Equation(rows, tuple(data["names"]), int(data["jets"]), readout, elements=elements)
 
 
 def _require_length(name: str, polynomial: Polynomial, length: int) -> None:
     for e in polynomial:
         if len(e) != length:
             raise InputError(f"Exponents of '{name}' must have {length} entries. Got {e} instead.")
-
-
-def _total(terms: list[FloatArray]) -> FloatArray:
-    """Their sum, without adding zeros: infinite rates may be among them."""
-    return reduce(np.add, terms)

@@ -5,12 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import brentq
 
 from jetode.equations.equation import Equation
 from jetode.equations.polynomials import Polynomial, add, evaluate, multiply, power, scale
+from jetode.equations.state_jets import offset_and_factor
+from jetode.support.arrays import FloatArray
+from jetode.support.errors import InputError
 
 REAL = 1e-7  # imaginary part, relative to the root's size, below which a double root counts as real
 ROUNDING = 1e-12  # of the largest root
+MARGIN = 0.5  # of the range of the record: how far beyond it equilibria of an equation with elements are looked for
+GRID = 2001  # places on that range between which two roots are told apart
 
 
 @dataclass(frozen=True)
@@ -77,13 +83,16 @@ def _magnitude(polynomial: Polynomial, at: float) -> float:
     return float(sum(abs(c) * abs(at) ** e[0] for e, c in polynomial.items()))
 
 
-def equilibria(equation: Equation) -> tuple[Equilibrium, ...]:
-    """All real equilibria of a cascade; where a factor before the last can vanish, those off its zeros.
+def equilibria(equation: Equation, within: tuple[float, float] | None = None) -> tuple[Equilibrium, ...]:
+    """All real equilibria of a cascade; where a factor before the last can vanish, those off its zeros.  With elements
+    there may be infinitely many: those with u0 ``within`` a range, or as near to it as half its length.
 
     Rows before the last coupled one give x_{i+1} = −offset/factor, which is u1 = … = 0 for shifts.  There they obey
     a + D w = 0 and P = 0: off the pole D^m P(u0, −a/D) = 0, one polynomial in u0; on it, where ``a`` vanishes too,
     P(u0, w) = 0 for w.
     """
+    if equation.elements:
+        return _numerical(equation, within)
     *earlier, last = equation.cascade()
     big_p = equation.parts()["P"]
     coordinates: list[Ratio] = []
@@ -99,9 +108,42 @@ def equilibria(equation: Equation) -> tuple[Equilibrium, ...]:
         if any(abs(f) <= REAL * _magnitude(p, u0) for f, (_, p) in zip(factors, coordinates, strict=True)):
             continue
         between = [float(evaluate(above, at)) / f for f, (above, _) in zip(factors, coordinates, strict=True)]
-        state = np.array([u0, *between, w]) + 0.0  # no negative zeros
-        eigenvalues = np.linalg.eigvals(equation.field.jacobian(state))
-        found.append(Equilibrium(tuple(state.tolist()), tuple(complex(z) for z in eigenvalues)))
+        found.append(_equilibrium(equation, np.array([u0, *between, w])))
+    return tuple(found)
+
+
+def _equilibrium(equation: Equation, state: FloatArray) -> Equilibrium:
+    """A state of rest with the eigenvalues there."""
+    state = state + 0.0  # no negative zeros
+    eigenvalues = np.linalg.eigvals(equation.field.jacobian(state))
+    return Equilibrium(tuple(state.tolist()), tuple(complex(z) for z in eigenvalues))
+
+
+def _numerical(equation: Equation, within: tuple[float, float] | None) -> tuple[Equilibrium, ...]:
+    """Changes of sign of the last rate, the coordinates before it at rest, along u0."""
+    if within is None:
+        raise InputError("The 'within' parameter must be a range of the signal where the equation has elements.")
+    margin = MARGIN * (within[1] - within[0])
+    grid = np.linspace(within[0] - margin, within[1] + margin, GRID)
+
+    def resting(u0: FloatArray) -> FloatArray:
+        states = np.zeros((u0.size, equation.dimension))
+        states[:, 0] = u0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            for i in range(equation.dimension - 1):
+                offset, factor = offset_and_factor(equation, i, states[:, : i + 1])
+                states[:, i + 1] = -offset / factor
+        return states
+
+    def rate(u0: float) -> float:
+        return float(equation.field(resting(np.array([u0])))[0, -1])
+
+    rates = equation.field(resting(grid))[:, -1]
+    found = []
+    for i in np.flatnonzero(np.isfinite(rates[1:] * rates[:-1]) & (rates[1:] * rates[:-1] <= 0.0) & (rates[1:] != 0.0)):
+        root = float(brentq(rate, grid[i], grid[i + 1], xtol=ROUNDING * (grid[-1] - grid[0])))
+        if abs(rate(root)) <= min(abs(rates[i]), abs(rates[i + 1])) + REAL * np.nanmax(np.abs(rates)):  # else a pole
+            found.append(_equilibrium(equation, resting(np.array([root]))[0]))
     return tuple(found)
 
 

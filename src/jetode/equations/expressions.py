@@ -1,7 +1,7 @@
 """Polynomial expressions in text, ``"x**2 + y*z/3"``, read into exact rational coefficients.
 
 Only numbers, the named variables and constants, ``+ - *``, division by a number, powers with whole exponents
-(``**`` or ``^``) and, where asked for, ``sin(variable)``: nothing is ever evaluated as Python code.
+(``**`` or ``^``) and, where asked for, the sine of a variable: nothing is ever evaluated as Python code.
 """
 
 from __future__ import annotations

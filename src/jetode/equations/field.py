@@ -2,7 +2,7 @@
 regular closure of docs/mathematics.md (3.1) and every known system, evaluated by one compiled routine.
 
 A field of dimension d has ``chain`` rows x_i' = x_{i+1}, then polynomial rows; the last row may be divided by
-a denominator.  With ``sines`` the polynomials have 2d variables (x_0 …, sin x_0 …), as Thomas' system needs.
+a denominator.  With M ``elements`` the polynomials have d + M variables (x_0 …, f_0(x_v) …), docs/mathematics.md (8.1).
 Kernels get ``Field.arrays`` (plain NumPy arrays), never a function, so that compiled code is cached on disk.
 
 A row is evaluated as Σ_m c_m(x_0, x_1) m with c_m of total degree ≤ 4 written out as a nested Horner scheme.  Where
@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from jetode.equations.element_kernel import ROOM, element
+from jetode.equations.elements import Element
 from jetode.equations.polynomials import Exponents, Polynomial, graded_order, monomial_program
 from jetode.support.arrays import FloatArray, IntArray
 from jetode.support.compiled import kernel, leaf
@@ -30,9 +32,11 @@ if TYPE_CHECKING:
 
 Indices = NDArray[np.uint32]  # unsigned: no test for negative indices in the inner loop
 DEGREE = 4  # of a Horner scheme in (x_0, x_1), which has 15 coefficients
-# (dimension, chain, sines, divided, nested); parent and variable of the outer monomials; first scheme of each row;
-# outer monomial of each scheme (these indices point into the work array) and its degree; coefficients, highest first
-FieldArrays = tuple[IntArray, Indices, Indices, Indices, Indices, Indices, FloatArray]
+# (dimension, chain, elements, divided, nested), then kind, coordinate and first parameter of every element; parent and
+# variable of the outer monomials; first scheme of each row; outer monomial of each scheme (these indices point into
+# the work array) and its degree; coefficients, highest first; the elements' parameters
+FieldArrays = tuple[IntArray, Indices, Indices, Indices, Indices, Indices, FloatArray, FloatArray]
+HEAD = 5  # entries of the layout before those of the elements
 
 
 # powers of (x_0, x_1) in the order in which a scheme uses their coefficients
@@ -46,7 +50,7 @@ class Field:
     dimension: int
     rows: tuple[Polynomial, ...]
     denominator: Polynomial | None = None
-    sines: bool = False
+    elements: tuple[Element, ...] = ()
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.rows) <= self.dimension:
@@ -61,13 +65,16 @@ class Field:
                     )
         if self.denominator is not None and not self.denominator:
             raise InputError("The 'denominator' parameter must have at least one term. Got an empty one instead.")
-        if self.sines and self.denominator is not None:
-            raise InputError("The 'sines' parameter must be False for a field with a denominator. Got True instead.")
+        if self.elements and self.denominator is not None:
+            raise InputError("The 'elements' parameter must be empty for a field with a denominator. Got some instead.")
+        for one in self.elements:
+            if not 0 <= one.variable < self.dimension:
+                raise InputError(f"An element must be of one of {self.dimension} coordinates. Got {one} instead.")
 
     @classmethod
-    def polynomial(cls, rows: Sequence[Mapping[Exponents, float]], sines: bool = False) -> Field:
+    def polynomial(cls, rows: Sequence[Mapping[Exponents, float]], elements: Sequence[Element] = ()) -> Field:
         """One polynomial per component."""
-        return cls(len(rows), tuple(dict(row) for row in rows), sines=sines)
+        return cls(len(rows), tuple(dict(row) for row in rows), elements=tuple(elements))
 
     @classmethod
     def from_closure(cls, closure: Closure) -> Field:
@@ -82,7 +89,7 @@ class Field:
     @property
     def n_variables(self) -> int:
         """Number of variables of the polynomials."""
-        return self.dimension * (2 if self.sines else 1)
+        return self.dimension + len(self.elements)
 
     @cached_property
     def arrays(self) -> FieldArrays:
@@ -92,9 +99,13 @@ class Field:
         outer = [monomial for row in schemes for monomial in row]
         coefficients = [c for row in schemes for c in row.values()]
         parent, variable, slots = monomial_program(outer, self.n_variables)
-        table = 2 * self.dimension + 1
+        table = self.n_variables + 1
         variable = np.where(variable == self.n_variables - 1, table - 1, variable + 1)
-        layout = [self.dimension, self.chain, self.sines, denominator is not None, nested]
+        layout = [self.dimension, self.chain, len(self.elements), denominator is not None, nested]
+        parameters: list[float] = []
+        for one in self.elements:
+            layout += [one.info.code, one.variable, len(parameters)]
+            parameters += one.parameters
         arrays = (
             np.array(layout, dtype=np.int64),
             (table + parent).astype(np.uint32),
@@ -103,14 +114,15 @@ class Field:
             (table + slots).astype(np.uint32),
             np.array([_degree(c) for c in coefficients], dtype=np.uint32),
             np.array(coefficients, dtype=np.float64).reshape(-1, len(SCHEME)),
+            np.array(parameters, dtype=np.float64),
         )
-        for array in arrays:
+        for array in arrays[:-1]:  # parameters stay as they are in a fit: one type of array, one compiled element
             array.setflags(write=False)
         return arrays
 
     def _nested(self, schemes: list[dict[Exponents, FloatArray]]) -> tuple[list[dict[Exponents, FloatArray]], bool]:
         """The schemes with all powers of the third coordinate, where there is no other outer monomial."""
-        if self.dimension > 3 or self.sines or any(m[0] or m[-1] for row in schemes for m in row):
+        if self.dimension > 3 or self.elements or any(m[0] or m[-1] for row in schemes for m in row):
             return schemes, False
         return [_all_powers(row) for row in schemes], True
 
@@ -141,9 +153,10 @@ class Field:
         return out[:, : self.dimension].reshape((*np.shape(x), self.dimension))
 
     def workspace(self) -> tuple[FloatArray, FloatArray]:
-        """Scratch space of the kernels: x, sin x, x_0⁵ and the outer monomials; the gradients of all these."""
-        size = 2 * self.dimension + 1 + self.arrays[1].size
-        return np.zeros(size), np.zeros((size, self.dimension))
+        """Scratch space of the kernels: x, elements, x_0⁵, the outer monomials, and one element's derivatives; the
+        gradients of all but the last."""
+        size = self.n_variables + 1 + self.arrays[1].size
+        return np.zeros(size + ROOM), np.zeros((size, self.dimension))
 
 
 def _schemes(polynomial: Polynomial) -> dict[Exponents, FloatArray]:
@@ -175,16 +188,20 @@ def _degree(scheme: FloatArray) -> int:
 
 
 @leaf()
-def _fill(x: FloatArray, layout: IntArray, parent: Indices, variable: Indices, work: FloatArray) -> None:
-    d = layout[0]
+def _fill(
+    x: FloatArray, layout: IntArray, parent: Indices, variable: Indices, parameters: FloatArray, work: FloatArray
+) -> None:
+    d, n_elements = layout[0], layout[2]
     for i in range(d):
         work[i] = x[i]
-    if layout[2]:
-        for i in range(d):
-            work[d + i] = np.sin(x[i])
+    table = d + n_elements + 1
+    out = table + parent.shape[0]
+    for m in range(n_elements):
+        at = HEAD + 3 * m
+        element(layout[at], x[layout[at + 1]], parameters, layout[at + 2], work, out)
+        work[d + m] = work[out]
     square = x[0] * x[0]
-    work[2 * d] = square * square * x[0]
-    table = 2 * d + 1
+    work[table - 1] = square * square * x[0]
     work[table] = 1.0
     for k in range(1, parent.shape[0]):
         work[table + k] = work[parent[k]] * work[variable[k]]
@@ -212,13 +229,13 @@ def _scheme(c: FloatArray, degree: int, x: float, y: float) -> float:
 @leaf()
 def field_rhs(x: FloatArray, out: FloatArray, arrays: FieldArrays, work: FloatArray) -> float:
     """Write f(x) to ``out``; return the denominator D(x) (1 where there is none)."""
-    layout, parent, variable, firsts, slots, degrees, c = arrays
+    layout, parent, variable, firsts, slots, degrees, c, parameters = arrays
     d, chain, nested = layout[0], layout[1], layout[4]
     n_rows = d - chain
     if not nested:
-        _fill(x, layout, parent, variable, work)
+        _fill(x, layout, parent, variable, parameters, work)
     x0 = x[0]
-    x1 = x[1] if d > 1 else work[1]  # of one variable, the second is its sine or nothing
+    x1 = x[1] if d > 1 else work[1]  # of one variable, the second is an element of it or nothing
     x2 = x[2] if d > 2 else 0.0
     denominator = 1.0
     if layout[3]:
@@ -251,14 +268,18 @@ def field_jacobian(
 
     The last row of ``jacobian`` takes ∂D/∂x; ``gradients`` is scratch space, see :meth:`Field.workspace`.
     """
-    layout, parent, variable, firsts, slots, _, c = arrays
-    d, chain, nested = layout[0], layout[1], layout[4]
-    _fill(x, layout, parent, variable, work)
+    layout, parent, variable, firsts, slots, _, c, parameters = arrays
+    d, chain, n_elements, nested = layout[0], layout[1], layout[2], layout[4]
+    _fill(x, layout, parent, variable, parameters, work)
+    table = d + n_elements + 1
     for j in range(d):
         gradients[j, j] = 1.0
-        gradients[d + j, j] = np.cos(x[j])
-    gradients[2 * d, 0] = 5.0 * x[0] ** 4
-    table = 2 * d + 1
+    for m in range(n_elements):
+        at = HEAD + 3 * m
+        v, out_at = layout[at + 1], table + parent.shape[0]
+        element(layout[at], x[v], parameters, layout[at + 2], work, out_at)
+        gradients[d + m, v] = work[out_at + 1]
+    gradients[table - 1, 0] = 5.0 * x[0] ** 4
     for k in range(1, parent.shape[0]):
         p, v = parent[k], variable[k]
         for j in range(d):
@@ -287,6 +308,8 @@ def field_jacobian(
             jacobian[row, 0] += slope_x * work[slot]
             if d > 1:
                 jacobian[row, 1] += slope_y * work[slot]
+            elif n_elements:
+                jacobian[row, 0] += slope_y * work[slot] * gradients[1, 0]
             for j in range(d):
                 jacobian[row, j] += value * gradients[slot, j]
         if row < d:

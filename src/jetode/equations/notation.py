@@ -25,11 +25,12 @@ SLOPES = ("v", "a", "j")  # velocity, acceleration, jerk
 HIDDEN = ("w", "h", "z")
 # words that some language of the exports keeps for itself, or that the exports use
 RESERVED = frozenset(re.findall(r"\w+", """
-    abs all auto begin block bool break case catch char class connect const constant continue default der do double dt
-    du dx elseif end enum equation exp export extern false flow float function global goto if import inline inner int
-    let local log long loop macro max min mod model module mutable new nothing otherwise outer p package parameter pi
-    quote rate readout record register restrict return short signed sin sizeof sqrt start state static step struct
-    switch t then time true try type typedef union unsigned using var void volatile when where while within
+    abs all atan auto begin block bool break case catch char class connect const constant continue copysign cos
+    curve default der do double dt du dx elseif end enum equation exp export extern fabs false float flow function
+    global goto if import inline inner int let local log long loop macro max min mod model module mutable new
+    nothing np otherwise outer p package parameter pi pow quote rate readout record register restrict return short
+    sign signed sin sizeof sqrt start state static step struct switch t tanh then time true try type typedef union
+    unsigned using var void volatile when where while within
     """)) | {word.lower() for word in keyword.kwlist}  # fmt: skip
 
 
@@ -49,7 +50,7 @@ def coordinate_names(equation: Equation, signal: str) -> tuple[str, ...]:
             names[index] = signal
         return _distinct(names)
     seen = equation.n_jets
-    if all(isinstance(row, Coupled) and row.is_shift for row in equation.rows[:-1]):
+    if equation.leading_shifts == equation.dimension - 1:
         seen = equation.dimension  # the last coordinate is a slope like the others
     hidden = equation.dimension - seen
     between = ("v",) if hidden == 2 else tuple(f"v{i + 1}" for i in range(hidden - 1))
@@ -123,7 +124,7 @@ def _dimensions(equation: Equation) -> Iterator[Dimension]:
         before = equation.rows[i - 1] if i else None
         if i == equation.readout.index and plain:
             found = (1, 0)
-        elif isinstance(before, Coupled):
+        elif isinstance(before, Coupled) and before.factor:
             amount, time = known[i - 1]
             spent = list(zip(before.lead, known, strict=True))
             found = (amount - sum(k * d[0] for k, d in spent), time - 1 - sum(k * d[1] for k, d in spent))

@@ -19,7 +19,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from jetode.equations.element_terms import Placed
 from jetode.equations.equation import Equation, Readout
+from jetode.equations.equation_data import elements_from_plain, elements_to_plain
 from jetode.equations.polynomials import Polynomial, from_json, to_json
 from jetode.equations.rows import Coupled, Row, Rows, leading_monomial
 from jetode.support.errors import InputError
@@ -64,10 +66,10 @@ class RegularClosure(Equation):
     @classmethod
     def of(cls, equation: Equation) -> Self:
         """An equation with the rows of a regular closure or of a chain of order 3; else an input error."""
-        return cls._of_rows(equation.rows)
+        return cls._of_rows(equation.rows, equation.elements)
 
     @classmethod
-    def _of_rows(cls, rows: Rows) -> Self:
+    def _of_rows(cls, rows: Rows, elements: Placed = ()) -> Self:
         if not has_regular_rows(rows):
             raise InputError(
                 "The rows must be those of a regular closure or of a chain of order 3. Got others instead."
@@ -76,22 +78,24 @@ class RegularClosure(Equation):
         assert isinstance(last, Coupled) and not isinstance(big_p, Coupled)
         head = first[0] if len(first) == 1 else None
         if isinstance(head, Coupled) and not head.is_shift:
-            return cls(last.offset, last.factor, big_p, len(rows), head.offset, head.factor)
-        return cls(last.offset, last.factor, big_p, len(rows))
+            return cls(last.offset, last.factor, big_p, len(rows), head.offset, head.factor, elements=elements)
+        return cls(last.offset, last.factor, big_p, len(rows), elements=elements)
 
-    def with_rows(self, rows: Rows) -> Self:
+    def with_rows(self, rows: Rows, elements: Placed | None = None) -> Self:
         """The closure with other rows, which have to be those of a regular closure too."""
-        return type(self)._of_rows(rows)
+        return type(self)._of_rows(rows, self.elements if elements is None else elements)
 
     def to_json(self) -> dict[str, Any]:
         """The parts as plain data; inverse of :meth:`from_json`."""
-        return {"order": self.order} | {part: to_json(p) for part, p in self.parts().items()}
+        parts = {part: to_json(p) for part, p in self.parts().items()}
+        return {"order": self.order, **parts, **elements_to_plain(self.elements)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Inverse of :meth:`to_json`."""
-        head = {part: from_json(data[part]) for part in ("f0", "c") if part in data}
-        return cls(from_json(data["a"]), from_json(data["D"]), from_json(data["P"]), int(data["order"]), **head)
+        a, big_d, big_p = (from_json(data[part]) for part in ("a", "D", "P"))
+        f0, c = (from_json(data[part]) if part in data else default for part, default in (("f0", {}), ("c", SHIFT)))
+        return cls(a, big_d, big_p, int(data["order"]), f0, dict(c), elements=elements_from_plain(data))
 
 
 def has_regular_rows(rows: Rows) -> bool:
@@ -101,9 +105,9 @@ def has_regular_rows(rows: Rows) -> bool:
     return len(rows) == 3 or all(isinstance(row, Coupled) and row.is_shift for row in rows[:-2])
 
 
-def equation_of_rows(rows: Rows) -> Equation:
+def equation_of_rows(rows: Rows, elements: Placed = ()) -> Equation:
     """The equation of these rows: a regular closure where they are those of one."""
-    return RegularClosure._of_rows(rows) if has_regular_rows(rows) else Equation(rows)
+    return RegularClosure._of_rows(rows, elements) if has_regular_rows(rows) else Equation(rows, elements=elements)
 
 
 def read_equation(data: Mapping[str, Any]) -> Equation:

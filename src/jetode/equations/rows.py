@@ -63,9 +63,23 @@ def part_names(i: int, n: int) -> tuple[str, str, str]:
 
 
 def row_of_part(part: str, n: int) -> int:
-    """The row that a part belongs to."""
+    """The row that a part belongs to; what multiplies element m there is ``part.m``, its parameters, ``e…``, come after
+    all rows."""
+    if is_parameter_part(part):
+        return n + int(part[1:])
+    part = part.partition(".")[0]
     last = {"a": n - 2, "D": n - 2, "P": n - 1, "c": 0}
     return last[part] if part in last else int(part[1:])
+
+
+def is_parameter_part(part: str) -> bool:
+    """Whether a part holds the parameters of an element."""
+    return part[0] == "e"
+
+
+def element_of_part(part: str) -> int | None:
+    """Which element a part multiplies; None where it multiplies none."""
+    return int(part.partition(".")[2]) if "." in part else None
 
 
 def is_factor_part(part: str) -> bool:

@@ -45,7 +45,7 @@ class Forecast:
 
     ``states`` are all coordinates of the model, ``values`` the observed one; where an ensemble was run, ``lower``
     and ``upper`` are its 90 % band, ``inner_lower`` and ``inner_upper`` its 50 % band.  ``axis`` says what the record
-    calls its channel, in which units, and when the forecast starts.
+    calls its channel, in which units, and when the forecast starts; ``notes`` what to bear in mind, in sentences.
     """
 
     t: FloatArray
@@ -59,6 +59,7 @@ class Forecast:
     inner_lower: FloatArray | None = None
     inner_upper: FloatArray | None = None
     axis: Axis = field(default_factory=Axis)
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("t", "values", "states", "lower", "upper", "inner_lower", "inner_upper"):
@@ -133,6 +134,7 @@ class Forecast:
     def _repr_html_(self) -> str:
         name = plotting.label(self.axis.name or "value", self.axis.unit)
         rows = [("channel", name), ("time", self._reach()), ("values", f"{self.t.size}, {self.dt:g} apart")]
+        rows += [("note", note) for note in self.notes]
         return markup.card("Forecast", rows, markup.sparkline(self.values, self.lower, self.upper))
 
 

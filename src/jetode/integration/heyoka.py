@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from jetode.equations.elements import Element
 from jetode.equations.field import Field
 from jetode.equations.polynomials import Exponents, evaluate
 from jetode.integration.dop853 import POLE_FRACTION, STEPS_PER_SAMPLE, Integration, Stop
@@ -27,7 +28,7 @@ def integrate_many(
 ) -> list[Integration]:
     """Integrate from each row of ``x0`` and sample at 0, dt, …, (n_samples − 1) dt."""
     below = field.denominator
-    structure = (field.dimension, tuple(tuple(row) for row in field.rows), tuple(below or ()), field.sines)
+    structure = (field.dimension, tuple(tuple(row) for row in field.rows), tuple(below or ()), field.elements)
     integrator = _integrator(*structure, tolerance)
     coefficients = [c for row in field.rows for c in row.values()] + list((below or {}).values())
     integrator.pars[:] = coefficients
@@ -67,7 +68,7 @@ def _at_pole(field: Field, states: FloatArray, last: FloatArray) -> bool:
 
 @lru_cache(maxsize=16)
 def _integrator(
-    dimension: int, rows: tuple[Monomials, ...], denominator: Monomials, sines: bool, tolerance: float
+    dimension: int, rows: tuple[Monomials, ...], denominator: Monomials, elements: tuple[Element, ...], tolerance: float
 ) -> Any:
     try:
         import heyoka
@@ -77,7 +78,7 @@ def _integrator(
         ) from None
     states = heyoka.make_vars(*(f"x{i}" for i in range(dimension)))
     states = states if isinstance(states, list | tuple) else [states]
-    variables = [*states, *(heyoka.sin(x) for x in states)] if sines else list(states)
+    variables = [*states, *(_function(heyoka, element, states[element.variable]) for element in elements)]
     used = 0
 
     def polynomial(monomials: Monomials) -> Any:
@@ -95,3 +96,29 @@ def _integrator(
     chain = dimension - len(rows)
     system = list(zip(states, [*states[1 : chain + 1], *right], strict=True))
     return heyoka.taylor_adaptive(system, [1.0] * dimension, tol=tolerance, pars=[0.0] * used)
+
+
+def _function(heyoka: Any, element: Element, v: Any) -> Any:
+    """An element as an expression of heyoka's; kinks have no Taylor series."""
+    p = element.parameters
+    match element.kind:
+        case "sin":
+            return heyoka.sin(p[0] * v + p[1])
+        case "tanh":
+            return heyoka.tanh((v - p[0]) / p[1])
+        case "sign":
+            return heyoka.tanh(v / p[0])
+        case "arctan":
+            return heyoka.atan((v - p[0]) / p[1])
+        case "exp":
+            return heyoka.exp(p[0] * v)
+        case "diode":
+            return p[1] * heyoka.log(1.0 + heyoka.exp((v - p[0]) / p[1]))
+        case "gaussian":
+            return heyoka.exp(-0.5 * ((v - p[0]) / p[1]) ** 2.0)
+        case "michaelis-menten":
+            return v / (p[0] + v)
+        case "holling":
+            return v * v / (p[0] ** 2 + v * v)
+        case _:
+            raise InputError(f"The 'heyoka' backend takes no {element.kind}, which has no Taylor series everywhere.")

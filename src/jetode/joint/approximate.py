@@ -106,18 +106,24 @@ def _ahead(model: Identified, state: FloatArray, steps: int, spacing: float) -> 
 
 
 def approximations(
-    request: Request, trials: Trials, start: JointFit | None = None, interrupt: Interrupt = lambda: False
+    request: Request,
+    trials: Trials,
+    start: JointFit | None = None,
+    interrupt: Interrupt = lambda: False,
+    least: float = 0.0,
 ) -> tuple[Approximation, ...]:
-    """A few readable equations, those with the longest held-out forecasts first; none where nothing can be fitted."""
+    """A few readable equations, those with the longest held-out forecasts first; none where nothing can be fitted, or
+    where forecasts into the first fold hold for less than ``least`` oscillations."""
     try:
         fitted = fitted_forms(request, start, interrupt)
     except Unsuitable:
         return ()
-    out = [(_held_out(trial, request.records, trials, interrupt), trial) for trial in fitted if not interrupt()]
+    tried = [(_held_out(t, request.records, trials, interrupt, least), t) for t in fitted if not interrupt()]
+    out = [(found, trial) for found, trial in tried if found is not None]
     best = max(out, key=lambda pair: (pair[0].skill, -pair[0].error), default=None)
     for trial in shortened(best[1], interrupt) if best is not None else ():
-        shorter = _held_out(trial, request.records, trials, interrupt)
-        if not as_good([a for a, _ in out], shorter):
+        shorter = _held_out(trial, request.records, trials, interrupt, least)
+        if shorter is None or not as_good([a for a, _ in out], shorter):
             break
         out.append((shorter, trial))
     return ranked([approximation for approximation, _ in out])[: SETTINGS.kept]
@@ -146,17 +152,23 @@ def identified_of(weak: WeakFit, prepared: Prepared, driven: int | None = None) 
     return Identified(weak.fit.terms, *units, weak.sigma, covariance, prepared.robust, jump_of(weak), driven)
 
 
-def _held_out(trial: Trial, records: Sequence[Series], trials: Trials, interrupt: Interrupt) -> Approximation:
-    """The approximation of a fitted form with its held-out forecasts and their skill."""
+def _held_out(
+    trial: Trial, records: Sequence[Series], trials: Trials, interrupt: Interrupt, least: float
+) -> Approximation | None:
+    """The approximation of a fitted form with its held-out forecasts and their skill; None where those into the first
+    fold hold for less than ``least`` oscillations."""
     model, dt = identified_of(trial.weak, trial.prepared, trial.driven), records[0].dt
-
-    rows = [np.empty((0, trials.steps + 1))]
+    truth = trials.truths(records)
+    forecasts = np.empty((0, trials.steps + 1))
     for fold in trials.folds:
         if fold.ends:
             run = rollout(_without(trial, model, records, trials, fold, interrupt), dt)
-            rows.append(run(records[fold.record].values, np.array(fold.ends, dtype=np.int64), trials.steps))
-    forecasts = np.concatenate(rows)
-    errors = (forecasts - trials.truths(records)) / trials.spread
+            found = run(records[fold.record].values, np.array(fold.ends, dtype=np.int64), trials.steps)
+            forecasts = np.concatenate([forecasts, found])
+            missed = (found - truth[: len(found)]) / trials.spread
+            if len(forecasts) == len(found) and np.mean(windowed_vpt(missed, trials.period)) < least:
+                return None
+    errors = (forecasts - truth) / trials.spread
     skill = float(np.mean(windowed_vpt(errors, trials.period))) if errors.size else 0.0
     sizes = np.minimum(np.where(np.isfinite(errors), np.abs(errors), 1.0), 1.0)
     error = float(np.sqrt(np.mean(sizes**2))) if errors.size else 1.0

@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from jetode.equations.elements import kind_of
 from jetode.equations.equation import Equation
-from jetode.equations.polynomials import evaluate
 from jetode.equations.regular import RegularClosure
 from jetode.equations.rows import Coupled
+from jetode.equations.state_jets import offset_and_factor
 from jetode.joint.candidates import states_for
 from jetode.joint.parts import equation_of, equation_terms
 from jetode.joint.problem import CLEAN_SIGMA, CLEAN_STEP, FEWEST_SAMPLES, STEP, Loss, Prepared, prepare, stretches
@@ -133,6 +134,7 @@ class Identified:
             "terms": [
                 {"row": int(r), "powers": list(e), "coefficient": float(c), "free": bool(f)} for r, e, c, f in rows
             ],
+            **({"elements": [{"kind": k, "variable": v} for k, v in terms.elements]} if terms.elements else {}),
             "covariance": self.covariance.tolist(),
         }
 
@@ -152,7 +154,9 @@ class Identified:
             free,
             np.zeros(count),
             np.zeros(count),
+            tuple((kind_of(str(one["kind"])).name, int(one["variable"])) for one in data.get("elements", ())),
         )
+        terms.check()
         covariance = np.array(data["covariance"], dtype=float).reshape(int(free.sum()), int(free.sum()))
         amplitude, time, sigma = (float(data[name]) for name in ("amplitude", "time", "sigma"))
         noise = float(data.get("jump", 0.0)), data.get("driven")
@@ -192,8 +196,8 @@ def identified_from(equation: Equation, prepared: Prepared, sigma: float) -> Ide
     scaled = equation.in_units(1.0 / prepared.amplitude, 1.0 / prepared.time)
     data = prepared.data(max(sigma, 0.01))
     for j in range(scaled.n_jets, scaled.dimension):
-        factor = scaled.cascade()[j - 1].factor
-        size = np.sqrt(np.mean(evaluate(factor, prepared.jets.u[:, :j]) ** 2))
+        factor = offset_and_factor(scaled, j - 1, prepared.jets.u[:, :j])[1]
+        size = np.sqrt(np.mean(factor**2))
         scaled = scaled.changed(j, float(size), {})  # a factor of size 1: the start weighs it against smoothness
         spread = float(np.std(states_for(prepared, scaled, data)[:, j]))
         scaled = scaled.changed(j, 1.0 / spread, {})

@@ -13,6 +13,7 @@ import numpy as np
 
 from jetode.joint.fit import POLISH_ITERATIONS, covariance_of, refine_sigma
 from jetode.joint.forms.base import PRIOR
+from jetode.joint.parts import released
 from jetode.joint.path import SHORTEST_PAST, Identified, StateFit, describe, estimate_path, final_q
 from jetode.joint.problem import SMALLEST_SIGMA, prepare
 from jetode.joint.shooting.annealing import Schedule, anneal
@@ -40,10 +41,9 @@ def refit(model: Identified, records: Sequence[Series]) -> Refit | None:
     data, path = estimate_path(model, prepared)
     if not np.isfinite(path.cost):
         return None
-    count = len(model.terms.exponents)
-    released = replace(model.terms, mean=np.zeros(count), precision=np.full(count, 1e-3 * PRIOR.ridge))
+    terms = released(model.terms, 1e-3 * PRIOR.ridge)
     last = final_q(model.sigma)
-    fit = anneal(data, released, path.states, Schedule((30.0 * last, last), POLISH_ITERATIONS))
+    fit = anneal(data, terms, path.states, Schedule((30.0 * last, last), POLISH_ITERATIONS))
     covariance = covariance_of(data, fit)
     if not (np.isfinite(fit.cost) and np.isfinite(covariance).all()):
         return None

@@ -184,10 +184,11 @@ def gather(joint: JointFit, records: Sequence[Series], interrupt: Callable[[], b
 
 
 def _certainty(joint: JointFit) -> float:
-    """The least certain free coefficient over its standard error."""
+    """The least certain free coefficient over its standard error; a kink or a phase may well be 0."""
     model = joint.identified
-    errors = np.sqrt(np.maximum(np.diag(model.covariance), 1e-300))
-    return float(np.min(np.abs(model.terms.coefficients[model.terms.free]) / errors, initial=inf))
+    terms, errors = model.terms, np.sqrt(np.maximum(np.diag(model.covariance), 1e-300))
+    z = np.abs(terms.coefficients[terms.free]) / errors
+    return float(np.min(z[~terms.is_parameter[terms.free]], initial=inf))
 
 
 def bounded_runs(closure: Closure, embedding: Embedding, states: FloatArray) -> int:

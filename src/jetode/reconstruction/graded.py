@@ -13,6 +13,7 @@ from jetode.baselines.linear import persistence
 from jetode.equations.field import Field
 from jetode.integration.dop853 import Stop
 from jetode.integration.lyapunov import lyapunov_spectrum
+from jetode.integration.windowed_prediction_time import windowed_vpt
 from jetode.joint.approximate import Approximation, approximations
 from jetode.joint.fit import JointFit, Request
 from jetode.joint.path import paths_through
@@ -26,10 +27,10 @@ from jetode.reconstruction.dynamics.memory import MemoryDynamics
 from jetode.reconstruction.dynamics.regular import RegularDynamics
 from jetode.reconstruction.embedding_shown import embedding_shown
 from jetode.reconstruction.evidence import RefusalEvidence
-from jetode.reconstruction.joint_model import equilibria_shown
+from jetode.reconstruction.joint_model import equilibria_shown, with_ranges
 from jetode.reconstruction.model import Model
 from jetode.reconstruction.record_info import RecordInfo
-from jetode.reconstruction.settings import INTEGRATION
+from jetode.reconstruction.settings import CONTEST, INTEGRATION
 from jetode.reconstruction.verdict import Baseline, Holds, Verdict, judge_contest, judge_screen
 from jetode.records.series import Series
 from jetode.signal.scales import Unsuitable, derivative_scale, filled
@@ -67,12 +68,15 @@ def _contestants(
         return
     say("fitting memory closures")
     memory = fit_memory(records, trials, interrupt=lambda: budget.spent)
+    least = 0.0
     if memory is not None:
+        errors = (memory.held_out - trials.truths(records)) / trials.spread
+        least = CONTEST.hopeless * float(np.mean(windowed_vpt(errors, trials.period)))
         yield Contestant("memory closure", "memory", memory.held_out, lambda: MemoryDynamics.of(memory, records))
     if budget.spent:
         return
     say("fitting equations with model error")
-    for one in approximations(request, trials, fitted, lambda: budget.spent):
+    for one in approximations(request, trials, fitted, lambda: budget.spent, least):
         name = f"an equation of order {one.identified.terms.dimension} with {one.free} coefficients"
         yield Contestant(name, "equation", one.held_out, _regular_of(one, records), one.free)
     if not budget.spent:
@@ -96,7 +100,7 @@ def _model(found: Model, contest: Contest, chosen: Scored, readable: Scored | No
         return replace(kept, diagnostics=diagnostics, forecaster=chosen.contestant.dynamics())
     shown = readable or chosen
     dynamics = shown.contestant.dynamics()
-    return replace(
+    graded = replace(
         kept,
         dynamics=dynamics,
         forecaster=None if shown is chosen else chosen.contestant.dynamics(),
@@ -104,6 +108,7 @@ def _model(found: Model, contest: Contest, chosen: Scored, readable: Scored | No
         settings={**found.settings, "order": dynamics.order},
         diagnostics={**_own(found), **_of_equation(dynamics, found.characteristic_time), "evidence": evidence},
     )
+    return with_ranges(graded)
 
 
 OF_THE_RECORD = ("clean", "amplitude", "characteristic_time", "oscillation", "embedding", "singular_values", "gap")
@@ -117,7 +122,7 @@ def _own(found: Model) -> dict[str, Any]:
 def _of_equation(dynamics: Dynamics, tc: float) -> dict[str, Any]:
     """Lyapunov spectrum and equilibria of dynamics that have an equation."""
     if isinstance(dynamics, RegularDynamics):
-        shown = {"equilibria": equilibria_shown(dynamics.regular)}
+        shown = {"equilibria": equilibria_shown(dynamics)}
         return shown | _spectrum(dynamics.regular.field, dynamics.end_state, tc)
     if isinstance(dynamics, MemoryDynamics):
         return _spectrum(dynamics.best.equation.field, dynamics.end_state, tc)

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+import numpy as np
+
 from jetode.equations.equilibria import equilibria
-from jetode.equations.regular import RegularClosure
 from jetode.joint.fit import JointFit
 from jetode.joint.progress import Budget
 from jetode.reconstruction.dynamics.regular import RegularDynamics
@@ -28,7 +29,7 @@ def joint_model(
     model = fitted.identified
     dynamics = RegularDynamics.of(model, records, fitted.paths)
     evidence, verdict = _judged(fitted, records, budget)
-    return Model(
+    found = Model(
         method="joint",
         noise_sigma=model.sigma * model.amplitude,
         record=info,
@@ -49,11 +50,20 @@ def joint_model(
             },
             "stability": [asdict(term) for term in fitted.stability],
             "rivals": [{"delta_bic": r.delta_bic, "text": r.regular.text()} for r in fitted.rivals],
-            "equilibria": equilibria_shown(dynamics.regular),
+            "equilibria": equilibria_shown(dynamics),
             **spectrum_shown(records[-1], dynamics.order),
             **embedding_shown(fitted.paths[-1].states[:, 0], model.time / info.dt),
         },
     )
+    return with_ranges(found) if verdict.trusted else found
+
+
+def with_ranges(model: Model) -> Model:
+    """The model with a verdict that says where its elements are known."""
+    if not model.elements:
+        return model
+    reason = " ".join([model.verdict.reason, *(element.sentence() for element in model.elements)])
+    return replace(model, verdict=replace(model.verdict, reason=reason))
 
 
 def _judged(fitted: JointFit, records: Sequence[Series], budget: Budget) -> tuple[Evidence, Verdict]:
@@ -67,9 +77,13 @@ def _judged(fitted: JointFit, records: Sequence[Series], budget: Budget) -> tupl
     return evidence, verdict
 
 
-def equilibria_shown(regular: RegularClosure) -> list[dict[str, Any]]:
-    """Where the equation stands still, as plain data."""
+def equilibria_shown(dynamics: RegularDynamics) -> list[dict[str, Any]]:
+    """Where the equation stands still, as plain data; with elements, those in or near the range of the record."""
+    within = None
+    if dynamics.regular.elements:
+        values = np.concatenate([path.states[:, 0] for path in dynamics.paths])
+        within = float(np.nanmin(values)), float(np.nanmax(values))
     return [
         {"state": list(e.state), "eigenvalues": [[z.real, z.imag] for z in e.eigenvalues], "kind": e.kind}
-        for e in equilibria(regular)
+        for e in equilibria(dynamics.regular, within)
     ]

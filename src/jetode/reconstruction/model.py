@@ -26,6 +26,7 @@ from jetode.reconstruction.dynamics.base import Ahead, Coefficient, Dynamics, ch
 from jetode.reconstruction.dynamics.rational import RationalDynamics
 from jetode.reconstruction.dynamics.regular import RegularDynamics
 from jetode.reconstruction.evidence import AnyEvidence, Evidence, evidence_of
+from jetode.reconstruction.found_elements import FoundElement, found_elements
 from jetode.reconstruction.held_out_bands import HeldOutBands
 from jetode.reconstruction.naming import NamedEquation, named
 from jetode.reconstruction.record_info import RecordInfo, SplineInfo
@@ -125,6 +126,11 @@ class Model:
         kept = {(term["part"], tuple(term["powers"])): float(term["share"]) for term in listed}
         found = self.dynamics.coefficients()
         return tuple(replace(c, stability=kept.get((c.part, c.powers), c.stability)) for c in found)
+
+    @cached_property
+    def elements(self) -> tuple[FoundElement, ...]:
+        """Functions of one coordinate in the equation (sin, abs, …, curve), none where it is polynomial."""
+        return found_elements(self)
 
     @property
     def covariance(self) -> FloatArray:

@@ -11,11 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 from jetode.equations import mathml
 from jetode.equations.closure import Closure
+from jetode.equations.element_terms import Placed, PlacedElement, gain_key, in_rows
+from jetode.equations.elements import Element
 from jetode.equations.equation import Equation, Readout
 from jetode.equations.notation import Notation, symbol
 from jetode.equations.numbers import Rounded, with_error, written
 from jetode.equations.polynomials import Exponents, Polynomial, to_sympy
-from jetode.equations.rows import Coupled, Row, is_factor_part, part_names, row_of_part
+from jetode.equations.rows import (
+    Coupled,
+    Row,
+    element_of_part,
+    is_factor_part,
+    is_parameter_part,
+    part_names,
+    row_of_part,
+)
 from jetode.equations.writers import Infix, latex_name, latex_writer, text, text_writer
 from jetode.reconstruction.dynamics.base import Coefficient
 from jetode.reconstruction.dynamics.written import RationalEquation, RegularEquation
@@ -156,7 +166,21 @@ class NamedEquation:
                 rows.append(Coupled(of(offset, row.offset), of(factor, row.factor)))
             else:
                 rows.append(of(rate, row))
-        return Equation(tuple(rows), form.names(), form.n_jets, form.readout)
+        return Equation(tuple(rows), form.names(), form.n_jets, form.readout, elements=self._rounded_elements(form))
+
+    def _rounded_elements(self, form: Equation) -> Placed:
+        """The same for elements: their gains and their parameters."""
+        errors = {(c.part, c.powers): c.standard_error for c in self.coefficients}
+        out = []
+        for m, one in enumerate(form.elements):
+            gains: dict[int, Polynomial] = {
+                i: {e: Rounded(c, errors.get(gain_key(form.rows, m, i, e), 0.0)) for e, c in p.items()}
+                for i, p in one.multipliers.items()
+            }
+            values = enumerate(one.element.parameters)
+            element = one.element.with_parameters([Rounded(p, errors.get((f"e{m}", (i,)), 0.0)) for i, p in values])
+            out.append(PlacedElement(element, gains))
+        return tuple(out)
 
     # -- explaining it ---------------------------------------------------------------------------------------
 
@@ -170,12 +194,38 @@ class NamedEquation:
                 rate, shown = c.part, text({c.powers: 1.0}, self.names)
                 out.append(Term(rate, shown, c, ""))
                 continue
-            i, factor = row_of_part(c.part, self.form.dimension), is_factor_part(c.part)
+            if is_parameter_part(c.part):
+                out.append(self._parameter(self.form, c))
+                continue
+            i, factor, m = row_of_part(c.part, self.form.dimension), is_factor_part(c.part), element_of_part(c.part)
             powers: Polynomial = {(*c.powers, int(factor)): 1.0} if factor else {c.powers: 1.0}
             shown = text(powers, self.names[: len(next(iter(powers)))])
             unit = self.notation.coefficient_unit(i, c.powers, factor)
+            if m is not None:
+                element = self.form.elements[m].element
+                function = f"{element.kind}({self.names[element.variable]})"
+                shown = function if shown == "1" else f"{shown} {function}"
+                unit = self._gain_unit(element, i, c.powers, factor)
             out.append(Term(f"{self.names[i]}'", shown, c, unit))
         return out
+
+    def _parameter(self, form: Equation, c: Coefficient) -> Term:
+        """A parameter of an element as it is shown."""
+        element = form.elements[int(c.part[1:])].element
+        (i,) = c.powers
+        amount, time = self.notation.dimensions[element.variable]
+        power = element.info.powers[i]
+        unit = self.notation.unit_of((power * amount, power * time))
+        return Term(f"{element.kind}({self.names[element.variable]})", element.info.parameters[i], c, unit)
+
+    def _gain_unit(self, element: Element, i: int, powers: Exponents, factor: bool) -> str:
+        """Unit of what stands before an element: f has that of a power of its coordinate."""
+        if element.kind == "power":
+            return ""
+        spent = [*powers, *(0,) * (len(self.names) - len(powers))]
+        spent[element.variable] += element.info.degree
+        spent[min(i + 1, len(spent) - 1)] += int(factor)
+        return self.notation.coefficient_unit(i, tuple(spent))
 
     def meanings(self) -> list[tuple[str, str]]:
         """What each coordinate is: its symbol, and a sentence."""
@@ -197,9 +247,15 @@ class NamedEquation:
             return name, f"{channel} without its noise, shifted and scaled (see the last line)"
         if not isinstance(before, Coupled):
             return name, "a hidden coordinate, found from the record’s past"
-        previous = self.names[i - 1]
+        if isinstance(form, Equation) and i - 1 in in_rows(form.elements):
+            return label(name, unit), f"a hidden coordinate, which the rate of {self.names[i - 1]} determines"
+        return label(name, unit), self._introduced(i, before)
+
+    def _introduced(self, i: int, before: Coupled) -> str:
+        """What a coordinate is that the row before it introduces."""
+        form, name, previous = self.form, self.names[i], self.names[i - 1]
         if before.is_shift:
-            return label(name, unit), f"the slope of {previous}: how fast {previous} changes"
+            return f"the slope of {previous}: how fast {previous} changes"
         rounded = self._rounded(form).rows[i - 1] if isinstance(form, Equation) else before
         assert isinstance(rounded, Coupled)
         writer, names = text_writer(DIGITS), self.names[:i]
@@ -211,7 +267,7 @@ class NamedEquation:
         below = f"({below})" if len(writer.terms(rounded.factor, names)) > 1 else below
         shown = above if below == "1" else f"{above} / {below}"
         hidden = "a hidden coordinate, which the record does not show but determines"
-        return label(name, unit), f"{hidden}: {name} = {shown}"
+        return f"{hidden}: {name} = {shown}"
 
 
 def named(model: Model) -> NamedEquation | None:

@@ -20,13 +20,15 @@ CHAOTIC = 0.02  # growth per oscillation below which an exponent is that of a cy
 @dataclass(frozen=True)
 class Outlook:
     """How long forecasts hold: ``time`` in the record's unit (NaN: unknown), ``at_least`` where it was never
-    exceeded; ``lyapunov_times`` the same in units of 1/λ1, ``oscillations`` in those of the record."""
+    exceeded; ``lyapunov_times`` the same in units of 1/λ1, ``oscillations`` in those of the record; ``notes`` are the
+    forecast's."""
 
     time: float
     at_least: bool
     lyapunov_times: float
     oscillations: float
     time_unit: str
+    notes: tuple[str, ...] = ()
 
     def text(self) -> str:
         """``about 3.2 s (2.9 Lyapunov times)``, or empty where nothing is known."""
@@ -68,13 +70,15 @@ def outlook(model: Model, forecast: Forecast) -> Outlook:
     else:
         time, at_least = math.nan, False
     exponent = lyapunov_exponent(model)
-    return Outlook(time, at_least, exponent * time, time / model.oscillation, model.record.time_unit)
+    held = time, at_least, exponent * time, time / model.oscillation
+    return Outlook(*held, model.record.time_unit, forecast.notes)
 
 
 def sentence(model: Model, ahead: Outlook) -> str:
     """The verdict in words: what was found, for how long it holds, why."""
     held = ahead.text()
-    return f"{_OPENINGS[model.verdict.grade](held, _against(model))} {model.verdict.reason}"
+    opening = _OPENINGS[model.verdict.grade](held, _against(model))
+    return " ".join([opening, model.verdict.reason, *ahead.notes])
 
 
 def _against(model: Model) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from jetode.equations import element_writing
 from jetode.equations.closure import Closure
 from jetode.equations.equation import Readout
 from jetode.equations.field import Field
@@ -24,7 +25,8 @@ TIGHT = 1e-10  # relative and, in units of the start state, absolute: a referenc
 class Motion:
     """``names``, ``rates`` (numerator, denominator or None) and the state ``start`` at the last sample; the recorded
     ``signal`` is offset + gain · coordinate (``readout``); ``dt`` is the record's sampling interval; ``title`` has two
-    lines that say what this is, ``meanings`` one for each coordinate."""
+    lines that say what this is, ``meanings`` one for each coordinate; rates are over the coordinates and, after them,
+    the elements of the ``field``."""
 
     names: tuple[str, ...]
     rates: tuple[tuple[Polynomial, Polynomial | None], ...]
@@ -38,9 +40,10 @@ class Motion:
 
     def written(self, writer: Writer) -> list[str]:
         """The right-hand sides in one notation."""
+        names = (*self.names, *(element_writing.written(writer, one, self.names) for one in self.field.elements))
         out = []
         for above, below in self.rates:
-            rate = writer.polynomial(above, self.names)
+            rate = writer.polynomial(above, names)
             out.append(rate if below is None else writer.ratio(rate, writer.polynomial(below, self.names)))
         return out
 

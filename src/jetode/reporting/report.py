@@ -27,6 +27,7 @@ from jetode.reconstruction.model import Model
 from jetode.reconstruction.naming import NamedEquation
 from jetode.records.series import Series
 from jetode.reporting import figures as report_figures
+from jetode.reporting.element_figures import element_figures
 from jetode.reporting.exports import FORMATS
 from jetode.reporting.figures import Figure
 from jetode.reporting.forecast_reach import lyapunov_exponent, next_steps, outlook, sentence
@@ -54,6 +55,7 @@ def report(model: Model, forecast: Forecast, records: Sequence[Series] = (), com
 
     records = tuple(records) or model.records
     figures = report_figures.all_figures(model, forecast, records)
+    figures |= {figure.name: figure for figure in element_figures(model)}
     environment = Environment(loader=PackageLoader("jetode.reporting"), autoescape=True, undefined=StrictUndefined)
     ahead = outlook(model, forecast)
     written = model.named

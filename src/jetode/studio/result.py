@@ -62,7 +62,7 @@ def page_of(model: Model, forecast: Forecast, records: Sequence[Series], complet
             "notes": list(info.notes),
             "equation": {
                 "shown": model.shown_equation is not None,
-                "mathml": [] if written is None else written.mathml(),
+                "mathml": [] if written is None else written.html(),
                 "text": "" if written is None else written.text(),
                 "latex": "" if written is None else written.latex(),
                 "coordinates": "" if written is None else "; ".join(f"{n} is {said}" for n, said in written.meanings()),

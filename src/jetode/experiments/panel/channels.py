@@ -166,13 +166,13 @@ def _channel(row: dict[str, str]) -> Channel:
 def true_form(a: str, big_d: str, big_p: str, f0: str = "", c: str = "") -> RegularClosure:
     """A regular form from the text of its polynomials, in the gauge given; with ``c`` a chain."""
     second = "v" if c else "u1"
-    head = {part: to_floats(parse_polynomial(text, ("u0",))) for part, text in (("f0", f0), ("c", c)) if c}
+    head = [to_floats(parse_polynomial(text, ("u0",))) for text in (f0, c) if c]
     return RegularClosure(
         to_floats(parse_polynomial(a, ("u0", second))),
         to_floats(parse_polynomial(big_d, ("u0", second))),
         to_floats(parse_polynomial(big_p, ("u0", second, "w"))),
         3,
-        **head,
+        *head,
     )
 
 

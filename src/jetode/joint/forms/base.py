@@ -7,18 +7,20 @@ that gives the candidates with which the search tries it.  Everything is dimensi
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import numpy as np
 
 from jetode.equations.closure import Closure
+from jetode.equations.curve_basis import mode_precision
+from jetode.equations.elements import Element
 from jetode.equations.equation import Equation
 from jetode.equations.polynomials import Exponents, Polynomial, total_degree_exponents
-from jetode.equations.rows import is_factor_part, row_of_part
+from jetode.equations.rows import element_of_part, is_factor_part, is_parameter_part, row_of_part
 from jetode.joint.jets import Jets
-from jetode.joint.parts import Term, field_terms, is_pole_constant, named
+from jetode.joint.parts import Term, by_row, field_terms, is_element, is_pole_constant, named
 from jetode.joint.shooting.gaussnewton import Fit
 from jetode.joint.shooting.layout import Terms
 from jetode.support.arrays import BoolArray, FloatArray
@@ -30,6 +32,8 @@ class Prior:
 
     ridge: float = 1e-4  # precision of θ ~ 0 on every dimensionless coefficient: felt where the record says nothing
     pole_hold: float = 100.0  # precision of a pole held while q is large: a tenth of a std
+    element_hold: float = 1e-2  # precision of an element's parameter: a width or a kink stays within some ten std
+    smoothness: float = 1e-2  # precision of a curve's smoothest mode, of unit size; of the others by their roughness
 
 
 PRIOR = Prior()
@@ -53,7 +57,8 @@ class Form:
 
     Terms, as (part, exponents), can be ``required``, or ``fixed`` at a value that holds for D's leading coefficient 1.
     ``reach`` is by how much u0 exceeds its std: written around a far origin, a coefficient is larger by that much per
-    power that its term lacks.
+    power that its term lacks.  ``elements`` are of the terms of parts such as ``P.0``, with their parameters free but
+    for those that their kind fixes; :meth:`with_element` adds one.
     """
 
     order: int
@@ -61,6 +66,7 @@ class Form:
     required: frozenset[Term] = frozenset()
     fixed: tuple[tuple[Term, float], ...] = ()
     reach: float = 1.0
+    elements: tuple[Element, ...] = ()
 
     shows_late: ClassVar[bool] = False  # its hidden coordinates show only now and then: scanned on all that is searched
     constrainable: ClassVar[bool] = True  # its coordinates are those that constraints on a, D and P speak of
@@ -76,13 +82,20 @@ class Form:
     def with_parts(self, **monomials: Monomials) -> Self:
         """The form with other monomials in some parts."""
         changed = dict(self.parts) | monomials
-        order = sorted(changed, key=lambda part: (row_of_part(part, self.order), is_factor_part(part)))
-        return replace(self, parts=tuple((part, changed[part]) for part in order))
+        return replace(self, parts=tuple((part, changed[part]) for part in by_row(changed, self.order)))
+
+    def with_element(self, element: Element, part: str, *monomials: Exponents) -> Self:
+        """The form with one more element, times these monomials in a part."""
+        m = len(self.elements)
+        added: dict[str, Monomials] = {f"{part}.{m}": monomials or ((0,) * row_width(part, self.order),)}
+        if element.parameters:
+            added[f"e{m}"] = tuple((i,) for i in range(len(element.parameters)))
+        return replace(self, elements=(*self.elements, element)).with_parts(**added)
 
     @property
     def leads(self) -> dict[str, Exponents]:
         """The lead of every factor."""
-        return {part: monomials[0] for part, monomials in self.parts if is_factor_part(part)}
+        return {part: monomials[0] for part, monomials in self.parts if is_factor_part(part) and "." not in part}
 
     @property
     def lead(self) -> Exponents:
@@ -100,7 +113,7 @@ class Form:
         ``pole_hold`` is the precision with which the other coefficients of factors, relative to the lead, are held
         where they are: with every term in the library and q still large, the pole would run away.
         """
-        values_of, leads = equation.parts(), self.leads
+        values_of, leads = self._parameters() | equation.parts() | equation.element_parts(), self.leads
         lead = values_of.get("D", {}).get(leads.get("D", ()), 1.0)
         known = {term: value * _hidden_factor(term, lead) for term, value in self.fixed}
         keys = [(part, e) for part, monomials in self.parts for e in monomials]
@@ -113,17 +126,39 @@ class Form:
         for j, (part, e) in enumerate(keys):
             if pole_hold and part in size and e != leads[part]:
                 mean[j], precision[j] = values[j], pole_hold / size[part] ** 2
-        return replace(field_terms(keys, values, self.order), free=free, mean=mean, precision=precision)
+            if is_parameter_part(part):
+                estimated, mean[j], precision[j] = _parameter_prior(self.elements[int(part[1:])], e[0], values[j])
+                free[j] &= estimated
+        terms = field_terms(keys, values, self.order, self.elements)
+        return replace(terms, free=free & ~self._gains_held(keys), mean=mean, precision=precision)
+
+    def _parameters(self) -> dict[str, Polynomial]:
+        """The parameters of the form's elements, where an equation has no others."""
+        return {f"e{m}": {(i,): p for i, p in enumerate(one.parameters)} for m, one in enumerate(self.elements)}
+
+    def _gains_held(self, keys: Sequence[Term]) -> BoolArray:
+        """Marks the terms of curves, whose size is in their modes."""
+        acting = [element_of_part(part) for part, _ in keys]
+        return np.array([m is not None and self.elements[m].kind == "curve" for m in acting], dtype=bool)
 
     def protected(self, terms: Terms) -> BoolArray:
-        """Marks the terms that term selection must keep: the pole's constant and what the user requires."""
-        return is_pole_constant(terms) | np.array([term in self.required for term in named(terms)])
+        """Marks the terms that term selection must keep: the pole's constant, elements, what the user requires."""
+        required = np.array([term in self.required for term in named(terms)])
+        return is_pole_constant(terms) | is_element(terms) | required
 
 
 def _hidden_factor(term: Term, lead: float) -> float:
     """How a coefficient changes when D's leading coefficient becomes ``lead``, i.e. w is divided by it."""
     part, e = term
     return {"D": lead, "P": lead ** (e[-1] - 1)}.get(part, 1.0)
+
+
+def _parameter_prior(element: Element, i: int, value: float) -> tuple[bool, float, float]:
+    """Whether a parameter is free, and the mean and precision of its prior."""
+    if element.kind == "curve":
+        k = i - element.info.fixed
+        return k >= 0, 0.0, float(mode_precision(PRIOR.smoothness)[k]) if k >= 0 else 0.0
+    return i >= element.info.fixed, value, PRIOR.element_hold
 
 
 @dataclass(frozen=True)
@@ -181,6 +216,12 @@ class Family:
 
     steps: Callable[[int], tuple[Step, ...]]
     from_rational: Callable[[Closure, Jets], tuple[Form, Start] | None] | None = None
+
+
+def row_width(part: str, order: int) -> int:
+    """Over how many coordinates a part is a polynomial."""
+    row = row_of_part(part, order)
+    return order if part[0] == "P" else row + 1
 
 
 def hidden_library(order: int, degree: int, hidden_degree: int = 1) -> Monomials:

@@ -8,7 +8,7 @@ import numpy as np
 
 from jetode.equations.closure import Closure
 from jetode.equations.equation import Equation
-from jetode.equations.polynomials import Polynomial
+from jetode.equations.polynomials import Polynomial, evaluate
 from jetode.equations.regular import RegularClosure
 from jetode.equations.rows import Coupled
 from jetode.joint.forms.base import Candidate, Family, Form, Searched, Start, Step, hidden_library
@@ -40,7 +40,9 @@ class Chain(Searched):
     def start(self, jets: Jets, guess: Polynomial) -> Start:
         """f0 = 0 and c as guessed: v from c v = u1, w from v'."""
         head = Coupled({}, guess)
-        return chain_start(jets, self, head, *next_coordinate(jets, head, jets.u[:, :1], jets.u[:, 1]))
+        nothing = np.zeros(jets.u.shape[0])
+        found = next_coordinate(jets, nothing, evaluate(guess, jets.u[:, :1]), jets.u[:, 1])
+        return chain_start(jets, self, head, *found)
 
     def plausible(self, equation: Equation, jets: Jets) -> bool:
         """Whether c vanishes near the record's range: where it does not, the form is no more than u0' = u1."""

@@ -16,7 +16,7 @@ from scipy.linalg import solveh_banded
 from jetode.equations.equation import Equation
 from jetode.equations.polynomials import Exponents, Library, Polynomial, evaluate
 from jetode.equations.regular import RegularClosure
-from jetode.equations.rows import Coupled
+from jetode.equations.state_jets import offset_and_factor
 from jetode.joint.forms.base import Form, Start
 from jetode.joint.jets import Jets
 from jetode.support.arrays import FloatArray
@@ -99,13 +99,14 @@ def regress_increments(jets: Jets, states: FloatArray, library: Library, reach: 
     return np.linalg.solve(gram, damped.T @ rhs) / size
 
 
-def next_coordinate(jets: Jets, row: Coupled, lower: FloatArray, rate: FloatArray) -> tuple[FloatArray, FloatArray]:
+def next_coordinate(
+    jets: Jets, offset: FloatArray, factor: FloatArray, rate: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """x_{i+1} and its rate from factor · x_{i+1} = x_i' − offset, where it has to be differentiated again.  Near the
     factor's zeros, where an orbit can rest for long, errors of the row's coefficients weigh more than the coordinate:
     there its smoothness decides."""
-    factor = evaluate(row.factor, lower)
     trust = factor**2 / (factor**2 + SETTINGS.edge**2 * np.mean(factor**2))
-    found = smooth_hidden(jets, trust * factor, trust * (rate - evaluate(row.offset, lower)))
+    found = smooth_hidden(jets, trust * factor, trust * (rate - offset))
     return found, np.concatenate([np.gradient(found[piece], jets.spacing) for piece in jets.pieces()])
 
 
@@ -113,14 +114,14 @@ def hidden_states(jets: Jets, equation: Equation) -> FloatArray:
     """States of a cascade at every sample from the jets, the hidden coordinates by the penalised solve."""
     rows, seen = equation.cascade(), equation.n_jets
     lower, rate = jets.u[:, :seen], jets.u[:, min(seen, equation.dimension - 1)]
-    for row in rows[seen - 1 : -1]:
-        found, following = next_coordinate(jets, row, lower, rate)
+    for i in range(seen - 1, len(rows) - 1):
+        found, following = next_coordinate(jets, *offset_and_factor(equation, i, lower), rate)
         lower, rate = np.column_stack([lower, found]), following
     if seen == equation.dimension:
         return lower
-    last = rows[-1]
-    factor, target = evaluate(last.factor, lower), rate - evaluate(last.offset, lower)
-    w = smooth_hidden(jets, factor, target) if last.vanishes else target / factor
+    offset, factor = offset_and_factor(equation, len(rows) - 1, lower)
+    target, constant = rate - offset, not rows[-1].vanishes and np.ptp(factor) == 0.0
+    w = target / factor if constant else smooth_hidden(jets, factor, target)
     return np.column_stack([lower, w])
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from jetode.equations.elements import Element
 from jetode.joint.shooting.gaussnewton import Data, Fit, minimise
 from jetode.joint.shooting.layout import Terms
 from jetode.support.arrays import FloatArray
@@ -30,7 +31,8 @@ def rescale_hidden(fit: Fit) -> Fit:
     if not np.all((spread > 0.0) & (spread < np.inf)):
         return fit
     powers = np.array([[e[i] - (row == i) for i in hidden] for row, e in zip(terms.rows, terms.exponents, strict=True)])
-    factors = np.prod(spread**powers, axis=1)
+    powers[terms.is_parameter] = 0
+    factors = np.prod(spread**powers, axis=1) * _element_factors(terms, hidden, spread)
     states = fit.states.copy()
     states[:, hidden] /= spread
     rescaled = replace(
@@ -40,6 +42,19 @@ def rescale_hidden(fit: Fit) -> Fit:
         precision=terms.precision / factors**2,
     )
     return replace(fit, states=states, terms=rescaled)
+
+
+def _element_factors(terms: Terms, hidden: range, spread: FloatArray) -> FloatArray:
+    """What elements of hidden coordinates add to the factors: their parameters and gains in the new units."""
+    out, d = np.ones(len(terms.exponents)), terms.dimension
+    for m, (kind, variable) in enumerate(terms.elements):
+        if variable in hidden:
+            unit = 1.0 / spread[variable - hidden.start]
+            old = Element(kind, variable, tuple(terms.element_parameters(m)))
+            out[terms.rows == d + m] = unit ** np.array(old.info.powers, dtype=float)
+            acting = np.array([row < d and e[d + m] > 0 for row, e in zip(terms.rows, terms.exponents, strict=True)])
+            out[acting] *= old.in_units(unit)[1]
+    return out
 
 
 def anneal(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jetode.joint.shooting.kernels import CHUNK, KERNEL, LEAF, _add_symmetric, _mirror
+from jetode.joint.shooting.sums import CHUNK, KERNEL, LEAF, _add_symmetric, _mirror
 from jetode.support.compiled import kernel, leaf
 
 

@@ -8,21 +8,20 @@ Kernels allocate nothing: the functions without a decorator are their faces, whi
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from jetode.equations.element_kernel import ROOM
+from jetode.joint.shooting.element_steps import add_parameters, chain_rule, evaluate_elements
+from jetode.joint.shooting.sums import CHUNK, KERNEL, LEAF, _add_symmetric, _mirror
 from jetode.support.compiled import inlined, kernel, leaf
-
-# Only the order of summation is left to the compiler; NaN and infinity keep their meaning.
-KERNEL: Any = {"error_model": "numpy", "fastmath": {"reassoc", "contract"}, "_nrt": False}
-LEAF: Any = {"fastmath": {"reassoc", "contract"}}
-CHUNK = 64  # rows whose products are summed at once
 
 
 @inlined
-def _monomials(x, parent, variable, table):
-    """Every monomial as its parent times one variable."""
+def _monomials(axes, x, coefficients, parent, variable, elements, table, slopes):
+    """Every monomial as its parent times one variable; elements are variables after the state, their derivatives are
+    left in the rows of ``slopes``."""
+    if elements[0].shape[0] > 0:
+        evaluate_elements(axes, x, coefficients, elements[0], slopes)
     table[0] = 1.0
     for k in range(1, parent.shape[0]):
         table[k] = table[parent[k]] * x[variable[k]]
@@ -38,20 +37,21 @@ def _rate(coefficients, offsets, slots, table, row):
 
 
 @inlined
-def _rhs(axes, x, coefficients, chain, parent, variable, offsets, slots, table, stages, i):
+def _rhs(axes, x, coefficients, chain, parent, variable, offsets, slots, elements, table, curves, stages, i):
     """Write x' to row ``i`` of ``stages``; the monomials at ``x`` stay in ``table``."""
     d = len(axes)
-    _monomials(x, parent, variable, table)
+    _monomials(axes, x, coefficients, parent, variable, elements, table, curves)
     for c in range(d):
         stages[i, c] = x[c + 1] if c < chain else _rate(coefficients, offsets, slots, table, c)
 
 
 @inlined
-def _partial(axes, slopes, partials, table, row, e):
-    """∂x'_row/∂x_e; ``slopes`` are the coefficients times the powers that come down."""
+def _partial(slopes, partials, table, row, e):
+    """∂x'_row/∂x_e of a state variable or of an element, the others held; ``slopes`` are the coefficients times the
+    powers that come down."""
     offsets, _, _, slots = partials
     value = 0.0
-    for j in range(offsets[row * len(axes) + e], offsets[row * len(axes) + e + 1]):
+    for j in range(offsets[row, e], offsets[row, e + 1]):
         value += slopes[j] * table[slots[j]]
     return value
 
@@ -79,18 +79,21 @@ def _advance(axes, x, h, b, stages):
 
 
 @leaf(**LEAF, forceinline=False)
-def _step(axes, x, h, coefficients, chain, parent, variable, offsets, slots, a, b, stages, table, trial):
+def _step(
+    axes, x, h, coefficients, chain, parent, variable, offsets, slots, elements, a, b, stages, table, curves, trial
+):  # fmt: skip
     """One Runge–Kutta step without sensitivities, in place."""
     for i in range(b.shape[0]):
         _stage_state(axes, x, h, a, stages, i, trial)
-        _rhs(axes, trial, coefficients, chain, parent, variable, offsets, slots, table, stages, i)
+        _rhs(axes, trial, coefficients, chain, parent, variable, offsets, slots, elements, table, curves, stages, i)
     _advance(axes, x, h, b, stages)
 
 
 @leaf(**LEAF, forceinline=False)
 def _sensitivity_step(
     axes, x, big_s, h, coefficients, slopes, chain, parent, variable, offsets, slots, free_slots, free_offsets,
-    partials, a, b, stages, tables, forcing, jacobians, responses, products, propagator, trial, out,
+    partials, elements, a, b, stages, tables, curves, through, forcing, jacobians, responses, products, propagator,
+    trial, out,
 ):  # fmt: skip
     """One Runge–Kutta step: of the state ``x`` in place, of ``S = ∂(x)/∂(X_k, θ)`` from ``big_s`` to ``out``.
 
@@ -102,10 +105,12 @@ def _sensitivity_step(
     for i in range(s):
         _stage_state(axes, x, h, a, stages, i, trial)
         table = tables[i]
-        _rhs(axes, trial, coefficients, chain, parent, variable, offsets, slots, table, stages, i)
+        _rhs(axes, trial, coefficients, chain, parent, variable, offsets, slots, elements, table, curves[i], stages, i)
         for c in range(chain, d):
             for e in range(d):
-                jacobians[i, c, e] = _partial(axes, slopes, partials, table, c, e)
+                jacobians[i, c, e] = _partial(slopes, partials, table, c, e)
+        if elements[0].shape[0] > 0:
+            chain_rule(axes, slopes, partials, elements[0], table, curves[i], chain, jacobians[i], through[i])
     _advance(axes, x, h, b, stages)
     for c in range(d):
         for e in range(d):
@@ -144,25 +149,27 @@ def _sensitivity_step(
                 r2, r3 = responses[i + 2, c, row], responses[i + 3, c, row]
                 for m in range(free_offsets[row], free_offsets[row + 1]):
                     out[c, d + m] += r0 * f0[m] + r1 * f1[m] + r2 * f2[m] + r3 * f3[m]
+    if elements[1].shape[0] > 0:
+        add_parameters(axes, elements[1], through, curves, responses, d + free_slots.shape[0], out)
 
 
 @inlined
-def _slope(x, coefficients, chain, parent, variable, offsets, slots, table):
+def _slope(axes, x, coefficients, chain, parent, variable, offsets, slots, elements, table, curves):
     """x'_0."""
     if chain > 0:
         return x[1]
-    _monomials(x, parent, variable, table)
+    _monomials(axes, x, coefficients, parent, variable, elements, table, curves)
     return _rate(coefficients, offsets, slots, table, 0)
 
 
 @leaf(**LEAF, forceinline=False)
 def _slope_sensitivity(
     axes, x, big_s, coefficients, slopes, chain, parent, variable, offsets, slots, free_slots, free_offsets,
-    partials, table, out,
+    partials, elements, table, curves, through, jacobian, out,
 ):  # fmt: skip
     """x'_0, and its derivatives by (X_k, θ) in ``out``."""
     d, columns = len(axes), big_s.shape[1]
-    value = _slope(x, coefficients, chain, parent, variable, offsets, slots, table)
+    value = _slope(axes, x, coefficients, chain, parent, variable, offsets, slots, elements, table, curves)
     if chain > 0:
         for m in range(columns):
             out[m] = big_s[1, m]
@@ -170,11 +177,18 @@ def _slope_sensitivity(
     for m in range(columns):
         out[m] = 0.0
     for e in range(d):
-        f = _partial(axes, slopes, partials, table, 0, e)
+        jacobian[0, e] = _partial(slopes, partials, table, 0, e)
+    if elements[0].shape[0] > 0:
+        chain_rule(axes, slopes, partials, elements[0], table, curves, 0, jacobian, through)
+    for e in range(d):
+        f = jacobian[0, e]
         for m in range(columns):
             out[m] += f * big_s[e, m]
     for m in range(free_offsets[1]):
         out[d + m] += table[free_slots[m]]
+    for column in range(elements[1].shape[0]):
+        m, p = elements[1][column, 0], 2 + elements[1][column, 1]
+        out[d + free_slots.shape[0] + column] += through[0, m] * curves[m, p]
     return value
 
 
@@ -184,38 +198,6 @@ def _hermite(fraction, h):
     f2 = fraction * fraction
     f3 = f2 * fraction
     return 2 * f3 - 3 * f2 + 1, h * (f3 - 2 * f2 + fraction), 3 * f2 - 2 * f3, h * (f3 - f2)
-
-
-@leaf(**LEAF, forceinline=False)
-def _add_symmetric(left, right, count, out):
-    """The upper triangle of out += leftᵀ right, which is symmetric, of the first ``count`` rows.
-
-    Eight rows at a time, the last ones filled up with zeros: what is read is used eight times.
-    """
-    n_columns = left.shape[1]
-    for c in range(count, (count + 7) // 8 * 8):
-        for m in range(n_columns):
-            left[c, m] = 0.0
-            right[c, m] = 0.0
-    for c in range(0, count, 8):
-        r0, r1, r2, r3 = right[c], right[c + 1], right[c + 2], right[c + 3]
-        r4, r5, r6, r7 = right[c + 4], right[c + 5], right[c + 6], right[c + 7]
-        for m in range(n_columns):
-            f0, f1, f2, f3 = left[c, m], left[c + 1, m], left[c + 2, m], left[c + 3, m]
-            f4, f5, f6, f7 = left[c + 4, m], left[c + 5, m], left[c + 6, m], left[c + 7, m]
-            row = out[m]
-            for n in range(m, n_columns):
-                row[n] += (f0 * r0[n] + f1 * r1[n] + f2 * r2[n] + f3 * r3[n]) + (
-                    f4 * r4[n] + f5 * r5[n] + f6 * r6[n] + f7 * r7[n]
-                )
-
-
-@leaf(**LEAF)
-def _mirror(out):
-    """The lower triangle from the upper one."""
-    for m in range(out.shape[0]):
-        for n in range(m):
-            out[m, n] = out[n, m]
 
 
 def evaluate_path(states, coefficients, data, program, predicted, jumps):
@@ -236,17 +218,18 @@ def sample_states(states, coefficients, program, layout, tableau, out):
 
 
 def _flow_scratch(program, tableau):
-    d, s = len(program.axes), tableau.b.shape[0]
-    return np.empty((s, d)), np.empty(program.parent.shape[0]), np.empty(d), np.empty(d), np.empty(d)
+    d, s, m = len(program.axes), tableau.b.shape[0], program.elements.codes.shape[0]
+    states = (np.empty(d + m) for _ in range(3))  # a state and, after it, the elements there
+    return np.empty((s, d)), np.empty(program.parent.shape[0]), np.empty((m, ROOM)), *states
 
 
 @kernel(**KERNEL)
 def _flow(states, coefficients, program, layout, tableau, predicted, jumps, path, scratch):
     """The samples along each segment, the jump after it and, where ``path`` has rows, the state at every step."""
-    axes, chain, parent, variable, offsets, slots, _, _, _ = program
+    axes, chain, parent, variable, offsets, slots, _, _, _, elements = program
     first, spans, stride, substeps, spacing = layout
     a, b = tableau
-    stages, table, trial, left, right = scratch
+    stages, table, curves, trial, left, right = scratch
     d = len(axes)
     for k in range(states.shape[0]):
         i = first[k]
@@ -261,12 +244,18 @@ def _flow(states, coefficients, program, layout, tableau, predicted, jumps, path
             h = n * spacing
             for c in range(d):
                 right[c] = left[c]
-            before = _slope(left, coefficients, chain, parent, variable, offsets, slots, table) if n > 1 else 0.0
-            for _ in range(substeps):
-                _step(axes, right, h / substeps, coefficients, chain, parent, variable, offsets, slots, a, b,
-                      stages, table, trial)  # fmt: skip
+            before = 0.0
             if n > 1:
-                after = _slope(right, coefficients, chain, parent, variable, offsets, slots, table)
+                before = _slope(
+                    axes, left, coefficients, chain, parent, variable, offsets, slots, elements, table, curves
+                )
+            for _ in range(substeps):
+                _step(axes, right, h / substeps, coefficients, chain, parent, variable, offsets, slots, elements, a, b,
+                      stages, table, curves, trial)  # fmt: skip
+            if n > 1:
+                after = _slope(
+                    axes, right, coefficients, chain, parent, variable, offsets, slots, elements, table, curves
+                )
                 for m in range(1, n):
                     w0, w1, w2, w3 = _hermite(m / n, h)
                     predicted[i + m] = w0 * left[0] + w1 * before + w2 * right[0] + w3 * after
@@ -290,15 +279,17 @@ def linearise(states, coefficients, linear):
     """
     data, program, n_free = linear.data, linear.program, linear.n_free
     d, s, columns = len(program.axes), data.tableau.b.shape[0], len(program.axes) + n_free
+    n_elements = program.elements.codes.shape[0]
     for array in (linear.info, linear.cross, linear.gradient):
         array.fill(0.0)
     jacobians = np.zeros((s, d, d))
     jacobians[:, np.arange(program.chain), np.arange(program.chain) + 1] = 1.0
     rows = CHUNK + 8 + int(data.layout.spans.max())  # [√ω ∂x_0/∂θ, √ω r] of samples not yet summed
     scratch = (
-        np.empty((s, d)), np.empty((s, program.parent.shape[0])), np.empty((s, n_free)), jacobians,
-        np.empty((s, d, d)), np.empty((s, d, d)), np.empty((d, d)), np.empty(d), np.empty(d),
-        np.empty((d, columns)), np.empty((d, columns)), np.empty((4, columns)), np.empty((rows, n_free + 1)),
+        np.empty((s, d)), np.empty((s, program.parent.shape[0])), np.empty((s, n_elements, ROOM)),
+        np.zeros((s, d, n_elements)), np.empty((s, n_free)), jacobians, np.empty((s, d, d)), np.empty((s, d, d)),
+        np.empty((d, d)), np.empty(d + n_elements), np.empty(d + n_elements), np.empty((d, columns)),
+        np.empty((d, columns)), np.empty((4, columns)), np.empty((rows, n_free + 1)),
     )  # fmt: skip
     slopes = coefficients[program.partials.terms] * program.partials.powers
     normal = np.zeros((n_free + 1, n_free + 1))
@@ -315,11 +306,11 @@ def _linearise(
     states, coefficients, slopes, y, weight, program, layout, tableau, scratch,
     transitions, arrows, defects, info, cross, gradient, normal,
 ):  # fmt: skip
-    axes, chain, parent, variable, offsets, slots, free_slots, free_offsets, partials = program
+    axes, chain, parent, variable, offsets, slots, free_slots, free_offsets, partials, elements = program
     first, spans, stride, substeps, spacing = layout
     a, b = tableau
-    (stages, tables, forcing, jacobians, responses, products, propagator, trial, x, big_s, big_next, ends,
-     by_coefficient) = scratch  # fmt: skip
+    (stages, tables, curves, through, forcing, jacobians, responses, products, propagator, trial, x, big_s, big_next,
+     ends, by_coefficient) = scratch  # fmt: skip
     n_nodes, d, columns = first.shape[0], len(axes), big_s.shape[1]
     n_free = columns - d
     v, left_value, left_slope, right_slope = ends[0], ends[1], ends[2], ends[3]
@@ -343,19 +334,19 @@ def _linearise(
                     left_value[e] = big_s[0, e]
                 before = _slope_sensitivity(
                     axes, x, big_s, coefficients, slopes, chain, parent, variable, offsets, slots, free_slots,
-                    free_offsets, partials, tables[0], left_slope,
+                    free_offsets, partials, elements, tables[0], curves[0], through[0], jacobians[0], left_slope,
                 )  # fmt: skip
             for _ in range(substeps):
                 _sensitivity_step(
                     axes, x, big_s, h / substeps, coefficients, slopes, chain, parent, variable, offsets, slots,
-                    free_slots, free_offsets, partials, a, b, stages, tables, forcing, jacobians, responses, products,
-                    propagator, trial, big_next,
+                    free_slots, free_offsets, partials, elements, a, b, stages, tables, curves, through, forcing,
+                    jacobians, responses, products, propagator, trial, big_next,
                 )  # fmt: skip
                 big_s, big_next = big_next, big_s
             if n > 1:
                 after = _slope_sensitivity(
                     axes, x, big_s, coefficients, slopes, chain, parent, variable, offsets, slots, free_slots,
-                    free_offsets, partials, tables[0], right_slope,
+                    free_offsets, partials, elements, tables[0], curves[0], through[0], jacobians[0], right_slope,
                 )  # fmt: skip
             for m in range(1, n + 1):
                 if i + m < end and weight[i + m] > 0.0:

@@ -1,7 +1,7 @@
 """Weak-constraint multiple shooting (docs/mathematics.md (4.1), (4.3)): what the joint fit solves for, as data.
 
-Unknowns are one state ``X_k`` per node and the free coefficients ``θ`` of a polynomial vector field that is
-linear in its coefficients.  Minimised is
+Unknowns are one state ``X_k`` per node and the free coefficients ``θ`` of a polynomial vector field, which is
+linear in them, together with the free parameters of its elements (docs/mathematics.md (8.1)).  Minimised is
 
     J = Σ_i ω_i (x_0(t_i) − y_i)²  +  Σ_k |X_{k+1} − Φ(X_k; θ)|² / q²  +  Σ_j ρ_j (θ_j − m_j)²,
 
@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jetode.equations.elements import KINDS
 from jetode.equations.polynomials import Exponents, monomial_program
 from jetode.integration.tableau import N_STAGES, STAGES, WEIGHTS
 from jetode.support.arrays import BoolArray, FloatArray, IntArray
@@ -47,7 +48,11 @@ RK8 = Tableau(np.array(STAGES[:N_STAGES, :N_STAGES]), np.array(WEIGHTS))
 class Terms:
     """A polynomial vector field as a list of terms sorted by row: ``x'_row += coefficient · monomial``; the first
     ``shifts`` components are ``x'_i = x_{i+1}``.  ``free[j]`` says whether coefficient ``j`` is estimated, and
-    ``precision[j] (θ_j − mean[j])²`` is added to the cost (a weak ridge; a hold on the pole while q is large)."""
+    ``precision[j] (θ_j − mean[j])²`` is added to the cost (a weak ridge; a hold on the pole while q is large).
+
+    With M ``elements``, (kind, coordinate) each, exponents have M more entries, for f_0(x_v) …; after the terms of all
+    rows come the elements' parameters, as coefficients of rows d, d + 1, …: exponents (i, 0 …) in row d + m is
+    parameter i of element m, and all of them are there, in order."""
 
     dimension: int
     shifts: int
@@ -57,15 +62,41 @@ class Terms:
     free: BoolArray
     mean: FloatArray
     precision: FloatArray
+    elements: tuple[tuple[str, int], ...] = ()
 
     def __post_init__(self) -> None:
         if np.any(self.rows[1:] < self.rows[:-1]):
             raise InputError(f"The 'terms' parameter must be sorted by row. Got the rows {self.rows.tolist()} instead.")
 
+    @property
+    def n_terms(self) -> int:
+        """Terms without the parameters of elements."""
+        return int(np.searchsorted(self.rows, self.dimension))
+
+    @property
+    def is_parameter(self) -> BoolArray:
+        """Marks the parameters of elements."""
+        return self.rows >= self.dimension
+
+    def element_parameters(self, m: int) -> FloatArray:
+        """The parameters of one element."""
+        return self.coefficients[self.rows == self.dimension + m]
+
+    def check(self) -> None:
+        """Refuse, with a ValueError, terms that do not belong together: what a file may hold."""
+        d, m = self.dimension, len(self.elements)
+        if any(len(e) != d + m for e in self.exponents) or any(not 0 <= v < d for _, v in self.elements):
+            raise ValueError("terms and elements must be over the same coordinates")
+        wanted = [(d + k, i) for k, (kind, _) in enumerate(self.elements) for i in range(len(KINDS[kind].parameters))]
+        found = [(int(row), e[0]) for row, e in zip(self.rows, self.exponents, strict=True) if row >= d]
+        if found != wanted or any(max(e[d:], default=0) > 1 or sum(e[d:]) > 1 for e in self.exponents):
+            raise ValueError("every element must have all its parameters, in order, and stand once in a term")
+
     def program(self) -> Program:
         """The flat arrays the kernels take."""
+        count = self.n_terms
         parent, variable, offsets, slots, partials = _structure(
-            self.dimension, tuple(self.rows.tolist()), self.exponents
+            self.dimension, len(self.elements), tuple(self.rows[:count].tolist()), self.exponents[:count]
         )
         free_offsets = np.searchsorted(self.rows[self.free], np.arange(self.dimension + 1))
         return Program(
@@ -75,10 +106,21 @@ class Terms:
             variable,
             offsets,
             slots,
-            slots[self.free],
+            slots[self.free[:count]],
             free_offsets,
             partials,
+            self._element_program(),
         )
+
+    def _element_program(self) -> Elements:
+        """Kinds, coordinates and places of the elements, and which of their parameters are free."""
+        codes = [
+            (KINDS[kind].code, variable, int(np.searchsorted(self.rows, self.dimension + m)))
+            for m, (kind, variable) in enumerate(self.elements)
+        ]
+        free = np.flatnonzero(self.free & self.is_parameter)
+        columns = [(self.rows[j] - self.dimension, self.exponents[j][0]) for j in free]
+        return Elements(np.array(codes, np.int64).reshape(-1, 3), np.array(columns, np.int64).reshape(-1, 2))
 
     def with_coefficients(self, coefficients: FloatArray) -> Terms:
         """The same terms with other coefficients."""
@@ -99,13 +141,21 @@ class Terms:
 
 
 class Partials(NamedTuple):
-    """∂x'_row/∂x_e as a list of terms: those of (row, e) from ``offsets[row d + e]`` on, each a coefficient of the
+    """∂x'_row/∂x_e as a list of terms: those of (row, e) from ``offsets[row, e]`` on, each a coefficient of the
     field (``terms``) times the ``powers`` that come down times a monomial (``slots``)."""
 
     offsets: IntArray
     terms: IntArray
     powers: FloatArray
     slots: IntArray
+
+
+class Elements(NamedTuple):
+    """Kind, coordinate and first coefficient of every element (``codes``); element and number of every free parameter
+    (``columns``)."""
+
+    codes: IntArray
+    columns: IntArray
 
 
 class Program(NamedTuple):
@@ -121,27 +171,31 @@ class Program(NamedTuple):
     free_slots: IntArray
     free_offsets: IntArray
     partials: Partials
+    elements: Elements
 
 
 @lru_cache(maxsize=512)
 def _structure(
-    dimension: int, rows: tuple[int, ...], exponents: tuple[Exponents, ...]
+    dimension: int, n_elements: int, rows: tuple[int, ...], exponents: tuple[Exponents, ...]
 ) -> tuple[IntArray, IntArray, IntArray, IntArray, Partials]:
     """What of a :class:`Program` does not depend on which coefficients are free."""
-    partials: list[list[tuple[int, int, Exponents]]] = [[] for _ in range(dimension * dimension)]
+    width = dimension + n_elements
+    partials: list[list[tuple[int, int, Exponents]]] = [[] for _ in range(dimension * width)]
     for j, (row, e) in enumerate(zip(rows, exponents, strict=True)):
-        for v in range(dimension):
+        for v in range(width):
             if e[v] > 0:
-                partials[row * dimension + v].append((j, e[v], (*e[:v], e[v] - 1, *e[v + 1 :])))
+                partials[row * width + v].append((j, e[v], (*e[:v], e[v] - 1, *e[v + 1 :])))
     flat = [partial for block in partials for partial in block]
-    parent, variable, slots = monomial_program([*exponents, *(e for _, _, e in flat)], dimension)
+    ends = np.cumsum([0, *(len(block) for block in partials)])
+    offsets = ends[np.arange(dimension)[:, None] * width + np.arange(width + 1)]
+    parent, variable, slots = monomial_program([*exponents, *(e for _, _, e in flat)], width)
     return (
         parent,
         variable,
         np.searchsorted(rows, np.arange(dimension + 1)),
         slots[: len(exponents)],
         Partials(
-            np.cumsum([0, *(len(block) for block in partials)]),
+            np.ascontiguousarray(offsets),
             np.array([j for j, _, _ in flat], np.int64),
             np.array([power for _, power, _ in flat], np.float64),
             slots[len(exponents) :],

@@ -30,8 +30,8 @@ class Marginal:
 
 def learned_rows(terms: Terms) -> list[int]:
     """Rows that say something of the system: all but u_i' = u_{i+1} and its like with a constant factor."""
-    rows = terms.rows.tolist()
-    said = {row for row, e in zip(rows, terms.exponents, strict=True) if rows.count(row) > 1 or sum(e) > 1}
+    rows = terms.rows[: terms.n_terms].tolist()
+    said = {row for row, e in zip(rows, terms.exponents, strict=False) if rows.count(row) > 1 or sum(e) > 1}
     return sorted(said | {terms.dimension - 1})
 
 

@@ -20,6 +20,7 @@ from jetode.joint.bands import forecast_band
 from jetode.joint.path import EndState, Identified, StateFit, past_state, paths_through
 from jetode.reconstruction.dynamics.base import NEEDS_RECORD, Ahead, Coefficient, read_only
 from jetode.reconstruction.dynamics.written import RegularEquation
+from jetode.reconstruction.found_elements import left_range, visited_ranges
 from jetode.reconstruction.settings import INTEGRATION
 from jetode.records.series import Series
 from jetode.support.arrays import FloatArray
@@ -33,7 +34,8 @@ class RegularDynamics:
     """u_i' = u_{i+1}, u_{n−2}' = a + D w, w' = P as identified by the joint fit.
 
     ``end``: the dimensionless state at the last sample with its covariance; ``fitted_paths``: those of the fit, where
-    it was made in this session (else they are estimated when first asked for).
+    it was made in this session (else they are estimated when first asked for); ``visited``: the range of the coordinate
+    of each element over the record.
     """
 
     identified: Identified
@@ -43,6 +45,7 @@ class RegularDynamics:
     end: EndState
     records: tuple[Series, ...] = field(default=(), repr=False)
     fitted_paths: tuple[StateFit, ...] = field(default=(), repr=False)
+    visited: tuple[tuple[float, float], ...] = ()
 
     kind = "regular"
     coordinates = "regular"
@@ -56,8 +59,9 @@ class RegularDynamics:
         """From a fit; it stands at the end of the last record."""
         states = np.concatenate([p.states for p in paths])
         last = paths[-1]
-        spread = np.nanstd(states, axis=0)
-        return cls(identified, identified.regular, spread, last.end, last.last, tuple(records), tuple(paths))
+        spread, regular = np.nanstd(states, axis=0), identified.regular
+        visited = visited_ranges(regular.elements, states)
+        return cls(identified, regular, spread, last.end, last.last, tuple(records), tuple(paths), visited)
 
     # -- what it says --------------------------------------------------------------------------------------
 
@@ -72,9 +76,9 @@ class RegularDynamics:
         return RegularEquation(self.regular)
 
     @cached_property
-    def closure(self) -> Closure:
-        """The same without its hidden coordinate."""
-        return self.regular.rational()
+    def closure(self) -> Closure | None:
+        """The same without its hidden coordinate; None with elements, which are not rational."""
+        return None if self.regular.elements else self.regular.rational()
 
     def coefficients(self) -> tuple[Coefficient, ...]:
         """All but the leading 1 of D and of c, with standard errors."""
@@ -154,11 +158,14 @@ class RegularDynamics:
         options = {"rtol": rtol, **ahead.options}
         state, end = self._start(ahead)
         if ahead.coordinates == "jet":
+            if self.closure is None:
+                raise InputError("The 'coordinates' must be auto or regular for an equation with elements. Got 'jet'.")
             jets = self.regular.jets(state)
             around = Field.from_closure(self.closure)
             run = forecast(around, jets, self._jet_spread(), ahead.horizon, ahead.dt, **options)
         else:
             run = forecast(self.regular.field, state, self.spread, ahead.horizon, ahead.dt, **options)
+            run = replace(run, notes=left_range(self.regular.elements, self.visited, run))
         if not ahead.samples or end is None:
             return run
         steps = horizon_samples(ahead.horizon, ahead.dt)
@@ -193,26 +200,31 @@ class RegularDynamics:
         """Equation in both forms, states, and the fit in its own units."""
         return {
             "kind": self.kind,
-            "closure": self.closure.to_json(),
+            "closure": None if self.closure is None else self.closure.to_json(),
             "regular": self.regular.to_json(),
-            "poles": list(self.closure.poles()),
+            "poles": [] if self.closure is None else list(self.closure.poles()),
             "coordinates": self.coordinates,
             "spread": self.spread.tolist(),
             "end_state": self.end_state.tolist(),
             "identified": self.identified.to_json(),
             "end": {name: getattr(self.end, name).tolist() for name in ("state", "covariance", "mixed")},
+            **({"visited": [list(seen) for seen in self.visited]} if self.visited else {}),
         }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> RegularDynamics:
         """From a model file."""
         end = EndState(*(np.array(data["end"][n], dtype=float) for n in ("state", "covariance", "mixed")))
+        identified, regular = Identified.from_json(data["identified"]), RegularClosure.from_json(data["regular"])
+        if not len(regular.elements) == len(identified.terms.elements) == len(data.get("visited", ())):
+            raise ValueError("the elements of its parts differ")
         return cls(
-            Identified.from_json(data["identified"]),
-            RegularClosure.from_json(data["regular"]),
+            identified,
+            regular,
             read_only(data["spread"]),
             read_only(data["end_state"]),
             end,
+            visited=tuple((float(low), float(high)) for low, high in data.get("visited", ())),
         )
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from jetode.equations.writers import CODE
+from jetode.equations.writers import CODE, NUMPY
 from jetode.reporting.motion import Motion
 
 
 def write(motion: Motion) -> str:
     """The module's source."""
-    rates = "".join(f"            {rate},\n" for rate in motion.written(CODE))
+    rates = "".join(f"            {rate},\n" for rate in motion.written(NUMPY))
     first, *more = motion.comments
     rest = "\n".join(more)
     return f'''"""{first}

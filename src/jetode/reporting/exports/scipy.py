@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jetode.equations.writers import CODE
+from jetode.equations.writers import CODE, NUMPY
 from jetode.reporting.motion import Motion
 
 STEPS = 20  # samples ahead that the module's test runs; a rational form may meet its pole before
@@ -12,7 +12,7 @@ STEPS = 20  # samples ahead that the module's test runs; a rational form may mee
 
 def write(motion: Motion) -> str:
     """The module's source; ``python FILE`` runs its test."""
-    rates = "".join(f"        {rate},\n" for rate in motion.written(CODE))
+    rates = "".join(f"        {rate},\n" for rate in motion.written(NUMPY))
     states = motion.reference(STEPS)
     first, *more = motion.comments
     rest = "\n".join(more)

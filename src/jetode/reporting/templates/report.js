@@ -50,7 +50,7 @@
     const axes = {};
     for (const name of Object.keys(f.axes)) axes[name] = axis(f.axes[name]);
     if (f.solid) {
-      out.scene = { ...axes, dragmode: "orbit", aspectmode: "cube", camera: { eye: narrow.matches ? { x: 1.6, y: 1.6, z: 0.85 } : { x: 1.3, y: 1.3, z: 0.7 }, center: { x: 0, y: 0, z: -0.12 } } };
+      out.scene = { ...axes, dragmode: "orbit", aspectmode: "cube", camera: { eye: narrow.matches ? { x: 1.75, y: 1.75, z: 0.9 } : { x: 1.5, y: 1.5, z: 0.8 }, center: { x: 0, y: 0, z: -0.12 } } };
       out.margin = { l: 0, r: 0, t: 0, b: 0 };
       out.uirevision = "turn";
     } else Object.assign(out, axes);

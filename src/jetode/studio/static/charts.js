@@ -44,7 +44,7 @@ function layoutOf(figure) {
       line: { width: 0 }, x0: s.x0, x1: s.x1, fillcolor: colour(s.role) })), ...(figure.layout || {}) };
   if (figure.dragmode === "select") layout.selectdirection = "h";
   if (!figure.solid) return { ...layout, ...axes };
-  const eye = narrow.matches ? { x: 1.6, y: 1.6, z: 0.85 } : { x: 1.3, y: 1.3, z: 0.7 };
+  const eye = narrow.matches ? { x: 1.75, y: 1.75, z: 0.9 } : { x: 1.5, y: 1.5, z: 0.8 };
   return { ...layout, margin: { l: 0, r: 0, t: 0, b: 0 }, uirevision: "turn", dragmode: undefined,
     scene: { ...axes, dragmode: "orbit", aspectmode: "cube", camera: { eye, center: { x: 0, y: 0, z: -0.12 } } } };
 }

@@ -40,7 +40,7 @@ export function math(source) {
     made.append(...Array.from(node.childNodes, copy));
     return made;
   };
-  return Array.from(parsed.childNodes, copy);
+  return Array.from((parsed.querySelector(".formula") ?? parsed).childNodes, copy); // terms, between which a line may break
 }
 
 const SVG = "http://www.w3.org/2000/svg";
