@@ -7,7 +7,7 @@ import pytest
 
 from jetode.catalogue.systems import systems
 from jetode.signal.noise import add_noise
-from jetode.signal.oscillations import count_oscillations, mean_drift
+from jetode.signal.oscillations import count_oscillations, fades, mean_drift
 from jetode.signal.spline import smooth
 
 TIME = np.arange(0.0, 40.0, 0.01)
@@ -50,3 +50,10 @@ def test_drift_is_measured_against_how_far_the_mean_wanders():
     rng = np.random.default_rng(2)
     z = [np.divide(*mean_drift(rng.standard_normal(1000))) for _ in range(200)]
     assert np.sqrt(np.mean(np.square(z))) == pytest.approx(1.0, abs=0.2)
+
+
+def test_a_decay_fades_and_an_oscillation_does_not():
+    t = np.linspace(0.0, 60.0, 1200)
+    assert fades(np.exp(-0.03 * t) * np.cos(t))
+    assert not fades(np.cos(t))
+    assert not fades(np.exp(0.03 * t) * np.cos(t))

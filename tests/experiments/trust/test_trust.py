@@ -98,7 +98,7 @@ def test_a_record_of_a_seed_is_what_it_says(monkeypatch):
 @pytest.mark.slow
 def test_a_clean_jerk_flow_is_exact_and_right():
     drawn = seen(SPROTT, n=3000)
-    found = outcome.measure(drawn, 0, {"most_seconds": 60.0})
+    found = outcome.measure(drawn, 0)
     assert found["grade"] == "exact" and not found["wrong"]
     assert found["error"] < 1e-6
     assert found["intervals"][1] == 3
