@@ -41,6 +41,10 @@ WRITTEN = ("model.json", "forecast.csv", "report.html")
 @click.option("--order", type=int, help="Number of coordinates (default: found; 3 for the paper's method).")
 @click.option("--sigma", type=float, help="Std of the measurement noise, where it is known (default: estimated).")
 @click.option("--max-seconds", type=float, help="End by then with the best model so far.")
+@click.option(
+    "--functions", help="Functions that may stand in the equation, by commas: sin,abs (default: all; none: none)."
+)
+@click.option("--structure", help="What is known of the equation: mechanics for x'' = f(x) + g(x').")
 @click.option("--denominator-degree", type=int, help="Degree of D, for the paper's method (default: chosen).")
 @click.option("--numerator-degree", type=int, help="Degree of N, for the paper's method (default: chosen).")
 @click.option(
@@ -74,6 +78,9 @@ def reconstruct(
     """
     records = [read_with(file, reading) for file in files]
     given = {name: value for name, value in options.items() if value is not None}
+    if "functions" in given:
+        names = [name.strip() for name in given["functions"].split(",")]
+        given["functions"] = () if names == ["none"] else tuple(names)
     return run(records, given, horizon, out, as_json, quiet, command_line("seed", leave_out=("as_json", "quiet")))
 
 

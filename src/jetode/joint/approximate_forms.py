@@ -6,14 +6,16 @@ chooses, then fitted to the whole record.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 
 from jetode.equations.polynomials import Exponents, total_degree_exponents
 from jetode.equations.rows import is_factor_part, row_of_part
 from jetode.joint.candidates import states_for
+from jetode.joint.elements.candidates import starts
 from jetode.joint.fit import JointFit, Request
 from jetode.joint.forms.affine_pole import affine_pole, u0_poles
 from jetode.joint.forms.base import PRIOR, Candidate, Form
@@ -54,6 +56,7 @@ class FormSettings:
 
 
 SETTINGS = FormSettings()
+MOST_WITH_FUNCTIONS = 4  # orders below it: a function of noisy higher derivatives cannot be told from a polynomial
 LOOK = Schedule((1.0, 0.3, 0.1, 0.04), 3)
 
 
@@ -130,7 +133,7 @@ def fitted_forms(request: Request, start: JointFit | None, interrupt: Interrupt)
             break
         known = start is not None and start.prepared.jets.u.shape[1] == order
         prepared = start.prepared if start is not None and known else request.prepared(order)
-        compared += _on_stretch(prepared, order, start if known else None, interrupt)
+        compared += _on_stretch(prepared, order, start if known else None, request.functions.kinds, interrupt)
     whole = (on_whole(trial, interrupt) for trial in _promising(compared) if not interrupt())
     return [trial for trial in whole if trial is not None]
 
@@ -139,21 +142,26 @@ def _promising(compared: list[Trial]) -> list[Trial]:
     """The most likely of each order, then the most likely of all; a support once."""
     ranked = sorted(compared, key=lambda t: t.bic)
     first = [next(t for t in ranked if t.order == order) for order in dict.fromkeys(t.order for t in ranked)]
-    chosen: dict[frozenset[tuple[int, Exponents]], Trial] = {}
+    chosen: dict[tuple[object, ...], Trial] = {}
     for trial in [*first, *ranked]:
         terms = trial.weak.fit.terms
-        support = frozenset(zip(terms.rows.tolist(), terms.exponents, strict=True))
+        support = (frozenset(zip(terms.rows.tolist(), terms.exponents, strict=True)), terms.elements)
         if len(chosen) < SETTINGS.tried:
             chosen.setdefault(support, trial)
     return list(chosen.values())
 
 
-def _on_stretch(prepared: Prepared, order: int, start: JointFit | None, interrupt: Interrupt) -> list[Trial]:
+def _on_stretch(
+    prepared: Prepared, order: int, start: JointFit | None, kinds: Sequence[str], interrupt: Interrupt
+) -> list[Trial]:
     """Every form of one order on the stretch: q searched, terms selected by BIC and once more where a term has to
     explain a share of what is left."""
     sigma, samples = max(prepared.sigma, CLEAN_SIGMA), stretch_samples(prepared, SETTINGS.length)
     out = []
-    for begun in _begun(prepared, order, start, sigma, samples, interrupt):
+    with_functions = (
+        Begun(*one) for one in starts(prepared, order, kinds if order < MOST_WITH_FUNCTIONS else (), samples)
+    )
+    for begun in chain(_begun(prepared, order, start, sigma, samples, interrupt), with_functions):
         weak, driven = None, None
         for drive in begun.drives:
             data = weak_data(prepared, sigma, begun.terms, samples, drive)

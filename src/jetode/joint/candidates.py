@@ -119,7 +119,7 @@ def regauge(candidate: Candidate) -> Candidate | None:
     """The same fit in the canonical gauge, where other terms can vanish; None where it is there already."""
     assert candidate.fit is not None
     form, equation = candidate.form, equation_of(candidate.fit.terms)
-    if not equation.is_cascade or form.required or form.fixed:
+    if not equation.is_cascade or form.required or form.fixed or form.elements:
         return None
     if not equation.gauge()[1] and equation.lead == form.lead:
         return None

@@ -30,7 +30,7 @@ def choose_terms(
     protected = candidate.form.protected(fit.terms)
     selection = eliminate(data, fit.terms, fit, protected, price, interrupt, ceiling=ceiling)
     chosen = replace(candidate, fit=selection.fit, bic=selection.bic)
-    if chosen.cost > ceiling:
+    if chosen.cost > ceiling or candidate.form.elements:
         return chosen
     if not candidate.form.has_pole:
         return sparser(data, replace(candidate, fit=fit), chosen, price, interrupt)

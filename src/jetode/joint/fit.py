@@ -13,6 +13,7 @@ import numpy as np
 from jetode.equations.equation import Equation
 from jetode.joint.candidates import Found
 from jetode.joint.constraints import Constraints
+from jetode.joint.elements.naming import CATALOGUE, Functions
 from jetode.joint.forms.base import PRIOR, Candidate
 from jetode.joint.forms.registry import ladder
 from jetode.joint.null_space_proposals import DEGREES, LINEAR, Proposal
@@ -161,6 +162,7 @@ class Request:
     constraints: Constraints = FREE
     seed: int = 0  # of the resampling that tells how stable each term is
     maybe_linear: bool = True  # whether linear equations are worth a try
+    functions: Functions = CATALOGUE  # that are tried where polynomials do not satisfy
 
     def prepared(self, order: int) -> Prepared:
         """The dimensionless problem of one order."""
@@ -201,7 +203,7 @@ def searched_form(request: Request, prepared: Prepared, interrupt: Effort, say: 
     the noise allows is not left for a higher order, which could only imitate the terms that the plane's lacks (6.4).
     """
     if request.order is not None:
-        return prepared, search(prepared, request.order, interrupt, say, request.constraints)
+        return prepared, search(prepared, request.order, interrupt, say, request.constraints, request.functions)
     for order in LINEAR_ORDERS if request.maybe_linear else ():
         low = request.prepared(order)
         linear = search_linear(low, order, interrupt, say)
@@ -209,10 +211,10 @@ def searched_form(request: Request, prepared: Prepared, interrupt: Effort, say: 
             return low, linear
     if false_neighbour_order(prepared) == 2:
         planar = request.prepared(2)
-        found = search(planar, 2, interrupt, say)
+        found = search(planar, 2, interrupt, say, functions=request.functions)
         if found.satisfies() or (found.follows() and _is_decay(planar)):
             return planar, found
-    found = search(prepared, 3, interrupt, say)
+    found = search(prepared, 3, interrupt, say, functions=request.functions)
     if not (found.satisfies() or interrupt()):
         higher = request.prepared(4)
         larger = climb(higher, 4, ladder(4)[:1], interrupt, say)

@@ -15,6 +15,7 @@ import numpy as np
 from jetode.joint.candidates import Found, Interrupt, Progress, by_bic, different, plausible, states_for
 from jetode.joint.choose_terms import choose_terms
 from jetode.joint.constraints import Constraints
+from jetode.joint.elements.naming import NONE, Functions, imitates, search_elements
 from jetode.joint.forms.base import Candidate, hidden_library
 from jetode.joint.forms.pole_free import candidate as plain_candidate
 from jetode.joint.forms.registry import Rung, ladder
@@ -41,13 +42,24 @@ def library_size(order: int) -> int:
 
 
 def search(
-    prepared: Prepared, order: int, interrupt: Interrupt, progress: Progress, constraints: Constraints = FREE
+    prepared: Prepared,
+    order: int,
+    interrupt: Interrupt,
+    progress: Progress,
+    constraints: Constraints = FREE,
+    functions: Functions = NONE,
 ) -> Found:
-    """Climb the rungs; where the first does not satisfy, it gets a second chance on another stretch."""
+    """Climb the rungs; where the first does not satisfy, functions of one coordinate are tried,
+    then it gets a second chance on another stretch.  A polynomial that could imitate a function has to beat it."""
     first_rung, *others = ladder(order)
     first = climb(prepared, order, [first_rung], interrupt, progress, constraints)
-    if first.satisfies() or interrupt():
+    if interrupt():
         return first
+    if first.satisfies():
+        return _challenged(first, prepared, order, functions, interrupt, progress)
+    named = search_elements(compared_on(prepared, order), order, functions, interrupt, progress)
+    if named is not None:
+        return named
     offset = min(SEARCH.length, SEARCH.second_chance * prepared.duration)
     if prepared.duration - offset > SEARCH.shortest:
         other = prepared.without_head(round(offset / prepared.jets.spacing))
@@ -60,10 +72,22 @@ def search(
     return climb(prepared, order, others, interrupt, progress, constraints, first.candidates)
 
 
+def _challenged(
+    found: Found, prepared: Prepared, order: int, functions: Functions, interrupt: Interrupt, progress: Progress
+) -> Found:
+    """What satisfies, or an equation with a function that does so with a lower BIC."""
+    if not (functions.kinds and imitates(found.candidates[0])):
+        return found
+    named = search_elements(compared_on(prepared, order), order, functions, interrupt, progress)
+    if named is None or named.candidates[0].bic >= found.candidates[0].bic:
+        return found
+    return replace(named, candidates=(*named.candidates, *found.candidates))
+
+
 def search_linear(prepared: Prepared, order: int, interrupt: Interrupt, progress: Progress) -> Found | None:
     """The linear equation of an order, where it satisfies: given up at the first q at which it does not follow."""
     progress(f"linear equation of order {order}")
-    problem, linear = _problem(prepared, order), plain_candidate(order, 1)
+    problem, linear = compared_on(prepared, order), plain_candidate(order, 1)
     data, n = problem.data, problem.data.n_samples
     begun = linear.start(prepared.jets.head(data.y.size))
     ceiling = DECISION.gross * n
@@ -97,7 +121,7 @@ def climb(
     before: tuple[Candidate, ...] = (),
 ) -> Found:
     """Some rungs, each scanned, cooled and its terms selected; ends where one satisfies."""
-    problem = _problem(prepared, order)
+    problem = compared_on(prepared, order)
     data, n = problem.data, problem.data.n_samples
     found = Found(before, data, problem.price)
     for rung in rungs:
@@ -120,7 +144,7 @@ def climb(
     return found
 
 
-def _problem(prepared: Prepared, order: int) -> Problem:
+def compared_on(prepared: Prepared, order: int) -> Problem:
     """The stretch that is searched, at the noise level that is trusted."""
     sigma = max(prepared.sigma, SEARCH.sigma)
     samples = min(prepared.y.size, round(SEARCH.length / prepared.jets.spacing))

@@ -7,19 +7,20 @@ meet on held-out past-only forecasts, and the verdict is graded by them (docs/ma
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import numpy as np
 
 from jetode.equations.polynomials import Exponents
 from jetode.joint.constraints import Constraints
+from jetode.joint.elements.naming import CATALOGUE, NONE, Functions
 from jetode.joint.fit import JointFit, Refusal, Request, fit_joint
 from jetode.joint.null_space_proposals import Proposal
 from jetode.joint.problem import Loss
 from jetode.joint.progress import Budget
 from jetode.reconstruction import advice
-from jetode.reconstruction.evidence import RefusalEvidence
+from jetode.reconstruction.evidence import Evidence, RefusalEvidence
 from jetode.reconstruction.graded import graded, hopeless_model
 from jetode.reconstruction.joint_model import joint_model
 from jetode.reconstruction.model import Model
@@ -33,6 +34,32 @@ from jetode.signal.decimate import reduce_all
 from jetode.signal.screen import Screen, screen
 from jetode.signal.suitability import SUITABILITY
 from jetode.support.errors import InputError
+
+STRUCTURES = ("mechanics",)
+MIXED: tuple[Exponents, ...] = ((1, 1), (2, 1), (1, 2))  # what a force that is f(x) + g(x') does not have
+
+
+@dataclass(frozen=True)
+class ClosedCurve:
+    """What settles on a closed curve can be told by many equations of three coordinates, since only the curve is seen;
+    a plane holds it, so that an equation of two is tried as well."""
+
+    order: int = 2
+    dimension: float = 1.5  # Kaplan–Yorke, below which an attractor is a curve: 1 of a cycle, 2 of a torus
+
+    def curve(self, found: Model) -> bool:
+        """Whether a model is exact, of more coordinates than a plane has, and ends on a closed curve."""
+        evidence = found.evidence
+        exact = found.verdict.trusted and found.order > self.order and isinstance(evidence, Evidence)
+        return exact and isinstance(evidence, Evidence) and evidence.dimension < self.dimension
+
+    def plainer(self, found: Model, plane: Model) -> Model:
+        """The one in the plane where it is exact, too, and has no more terms."""
+        fewer = len(plane.coefficients()) <= len(found.coefficients())
+        return plane if plane.verdict.trusted and fewer else found
+
+
+CLOSED = ClosedCurve()
 
 
 def joint(
@@ -49,6 +76,8 @@ def joint(
     symmetric: bool = False,
     loss: Loss = "auto",
     seed: int = 0,
+    functions: Sequence[str] | None = None,
+    structure: str | None = None,
 ) -> Model:
     """The equation of a record by the joint fit of coefficients and path, or what forecasts it farthest.
 
@@ -59,12 +88,16 @@ def joint(
     ``required``, ``forbidden``: exponents by part, e.g. ``{"P": [(0, 0, 1)]}``; ``fixed``: known coefficients, e.g.
     ``{"a": {(0, 1): -11.0}}``, in the record's units and the canonical gauge; ``symmetric`` imposes u → −u.
     ``loss``: "gaussian", "student" for heavy tails and outliers, "auto" to decide from the record.  ``seed`` draws the
-    resamples that tell how stable each term is, and the members of forecast bands.
+    resamples that tell how stable each term is, and the members of forecast bands.  ``functions``: which functions of
+    one coordinate may stand in the equation where polynomials do not satisfy, e.g. ``("sin", "abs")`` (default: the
+    whole catalogue; ``()``: none).  ``structure="mechanics"``: x'' = f(x) + g(x'), order 2 without mixed terms.
     """
     given = _records(record)
     _check_joint(order, sigma, max_seconds, loss)
-    constrained = required or forbidden or fixed or symmetric
-    wanted = int(order) if order is not None else 3 if constrained else None
+    order, forbidden = _structured(structure, order, forbidden)
+    constrained = any((required, forbidden, fixed, symmetric))
+    allowed = _functions(functions, structure, constrained)
+    wanted = _order(order, constrained)
     constraints = Constraints.of(wanted or 3, required, forbidden, fixed, symmetric)
     budget = budget or Budget(max_seconds)
     given, dropped = without_dropouts(given)
@@ -81,15 +114,20 @@ def joint(
         "symmetric": symmetric,
         "loss": loss,
         "seed": seed,
+        "functions": list(allowed.kinds),
+        "structure": structure,
         "reduction": list(notes),
     }
-    request = Request(records, wanted, sigma, loss, constraints, seed)
+    request = Request(records, wanted, sigma, loss, constraints, seed, functions=allowed)
     say = progress or (lambda _: None)
     seen = _screened(records, wanted, say)
     if seen is not None and seen.hopeless:
         return hopeless_model(records, info, settings, seen)
     request = replace(request, maybe_linear=seen is None or not seen.nonlinear)
     found, fitted = _best_equation(request, info, settings, budget, say)
+    if wanted is None and CLOSED.curve(found) and not budget.spent:
+        plane = replace(request, order=CLOSED.order, constraints=Constraints.of(CLOSED.order))
+        found = CLOSED.plainer(found, _best_equation(plane, info, settings, budget, say)[0])
     if found.verdict.trusted or budget.spent or constrained:
         return found
     return graded(found, fitted, request, budget, say)
@@ -155,6 +193,34 @@ def _check_joint(order: Any, sigma: float | None, max_seconds: float | None, los
         raise InputError(f"The 'sigma' parameter must be a number > 0. Got {sigma} instead.")
     if loss not in get_args(Loss):
         raise InputError(f"The 'loss' parameter must be one of {', '.join(get_args(Loss))}. Got {loss!r} instead.")
+
+
+def _order(order: int | None, constrained: bool) -> int | None:
+    """The order asked for; constraints speak of the coordinates of one, the third unless said otherwise."""
+    return int(order) if order is not None else 3 if constrained else None
+
+
+def _structured(
+    structure: str | None, order: int | None, forbidden: Mapping[str, Sequence[Exponents]] | None
+) -> tuple[int | None, Mapping[str, Sequence[Exponents]] | None]:
+    """Order and forbidden terms with those that a known structure says."""
+    if structure is None:
+        return order, forbidden
+    if structure not in STRUCTURES:
+        allowed = ", ".join(STRUCTURES)
+        raise InputError(f"The 'structure' parameter must be one of {allowed}. Got {structure!r} instead.")
+    given = forbidden or {}
+    return 2, {**given, "P": [*given.get("P", ()), *MIXED]}
+
+
+def _functions(kinds: Sequence[str] | None, structure: str | None, constrained: bool) -> Functions:
+    """The functions that may be used: none beside constraints on terms; those of mechanics only in the last row."""
+    given = CATALOGUE.kinds if kinds is None else tuple(kinds)
+    for kind in given:
+        if kind not in CATALOGUE.kinds:
+            allowed = ", ".join(CATALOGUE.kinds)
+            raise InputError(f"The 'functions' parameter must hold some of {allowed}. Got {kind!r} instead.")
+    return NONE if constrained and structure is None else Functions(given, structure is None)
 
 
 def _plain(terms: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -127,7 +127,8 @@ class Form:
             if pole_hold and part in size and e != leads[part]:
                 mean[j], precision[j] = values[j], pole_hold / size[part] ** 2
             if is_parameter_part(part):
-                free[j], mean[j], precision[j] = _parameter_prior(self.elements[int(part[1:])], e[0], values[j])
+                estimated, mean[j], precision[j] = _parameter_prior(self.elements[int(part[1:])], e[0], values[j])
+                free[j] &= estimated
         terms = field_terms(keys, values, self.order, self.elements)
         return replace(terms, free=free & ~self._gains_held(keys), mean=mean, precision=precision)
 

@@ -1,0 +1,180 @@
+"""Which function of which coordinate a record asks for, from its weak form (docs/mathematics.md (8.7), (8.8)).
+
+For every coordinate v and every named function f the equation
+
+    u_n = c + Σ_j c_j u_j + Σ_k b_k (d/dt)^k f(v; p)
+
+is linear but for p: coefficients are projected out, p is looked for on a grid and then by least squares.  The smoothed
+argument makes all of this a start, on which the joint fit decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import least_squares
+
+from jetode.equations.elements import Element
+from jetode.joint.elements.guesses import GUESSES, sensible
+from jetode.joint.elements.weak_form import Argument, Projection, WeakForm
+from jetode.support.arrays import FloatArray
+
+
+@dataclass(frozen=True)
+class DiscoverySettings:
+    """Numbers of the first look, each with its reason."""
+
+    carried: int = 14  # functions whose parameters are improved, of some fifty: the grid is coarse, its order rough
+    refined: int = 2  # guesses of each
+    begun: int = 2  # functions that a fit with model error begins from: it takes seconds each
+    unexplained: float = 0.12  # of the target's sum of squares: what leaves more in weak form is another equation
+    gain: float = 20.0  # of BIC over the equation without the function: less is noise in a few rows
+    evaluations: int = 12  # per parameter, of the improvement: to a percent, which is all the smoothing leaves
+
+
+DISCOVERY = DiscoverySettings()
+TINY, RIDGE = 1e-20, 1e-10  # against columns that vanish or repeat each other
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """Elements in a linear equation of some order, ``spread`` over the derivatives of the element or in the last row
+    alone; the ``bic`` of the weak form, with the share of the target that is left."""
+
+    order: int
+    elements: tuple[Element, ...]
+    spread: bool
+    bic: float
+    left: float
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Names of its elements."""
+        return tuple(e.kind for e in self.elements)
+
+
+def bic_of(residual: float, rows: int, parameters: int) -> float:
+    """Of a least-squares fit that leaves the sum of squares ``residual``."""
+    return float(rows * np.log(max(residual, 1e-300) / rows) + parameters * np.log(rows))
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """One coordinate as the argument of functions: its weak integrals with what other terms carry taken off."""
+
+    argument: Argument
+    operators: tuple[FloatArray, ...]
+    target: FloatArray
+
+    @classmethod
+    def of(cls, argument: Argument, base: Projection, count: int) -> Look:
+        """With ``count`` derivatives of the function, and the projection on all that is there without it."""
+        return cls(argument, tuple(map(base.without, argument.operators[:count])), base.target)
+
+    def values(self, kind: str, parameters: Sequence[float]) -> FloatArray:
+        """A function at the places, of size 1; zero where it cannot be computed."""
+        with np.errstate(all="ignore"):
+            values = Element(kind, self.argument.variable, tuple(parameters))(self.argument.places)
+            values = values / np.abs(values).max()
+        return values if np.isfinite(values).all() else np.zeros_like(values)
+
+    def residual(self, kind: str, parameters: Sequence[float]) -> FloatArray:
+        """What a function leaves of the target."""
+        values = self.values(kind, parameters)
+        columns = np.column_stack([operator @ values for operator in self.operators])
+        scale = np.linalg.norm(columns, axis=0)
+        if not np.all(scale > 1e-12):
+            return self.target
+        basis = np.linalg.qr(columns / scale)[0]
+        return np.asarray(self.target - basis @ (basis.T @ self.target))
+
+    def ranked(self, kind: str) -> list[tuple[float, tuple[float, ...]]]:
+        """The guesses of a kind with the sum of squares that each leaves, best first."""
+        guesses = list(GUESSES[kind](self.argument.samples))
+        if not guesses:
+            return []
+        values = np.column_stack([self.values(kind, guess) for guess in guesses])
+        columns = np.stack([operator @ values for operator in self.operators], axis=-1).transpose(1, 0, 2)
+        gram = columns.transpose(0, 2, 1) @ columns
+        size = np.sqrt(np.maximum(np.einsum("gii->gi", gram), TINY))
+        scaled = gram / (size[:, :, None] * size[:, None, :]) + RIDGE * np.eye(gram.shape[1])
+        against = (self.target @ columns) / size
+        gains = np.einsum("gi,gi->g", against, np.linalg.solve(scaled, against[..., None])[..., 0])
+        total = float(self.target @ self.target)
+        return sorted((total - float(gain), guess) for gain, guess in zip(gains, guesses, strict=True))
+
+    def best(self, kind: str, guesses: Sequence[tuple[float, ...]]) -> tuple[Element, float] | None:
+        """The best parameters of a kind from these guesses, and what it leaves; None where none makes sense."""
+        tried = [self._improved(kind, guess) for guess in guesses]
+        tried = [p for p in tried if sensible(kind, p, self.argument.samples)]
+        lefts = [float(np.sum(self.residual(kind, p) ** 2)) for p in tried]
+        if not tried:
+            return None
+        j = int(np.argmin(lefts))
+        return Element(kind, self.argument.variable, tried[j]), lefts[j]
+
+    def _improved(self, kind: str, guess: tuple[float, ...]) -> tuple[float, ...]:
+        """Parameters by least squares from a guess."""
+        if not guess:
+            return guess
+        scale = np.maximum(np.abs(guess), 0.1)
+        most = DISCOVERY.evaluations * len(guess)
+        with np.errstate(all="ignore"):
+            found = least_squares(lambda p: self.residual(kind, p * scale), np.array(guess) / scale, max_nfev=most)
+        return tuple(float(p) for p in found.x * scale)
+
+
+@dataclass(frozen=True, eq=False)
+class Discovery:
+    """The weak form of a record with its coordinates as arguments of functions."""
+
+    weak: WeakForm
+    arguments: tuple[Argument, ...]
+
+    @classmethod
+    def of(cls, weak: WeakForm) -> Discovery:
+        """Every jet coordinate; u0 with the function's derivatives."""
+        n = weak.order
+        return cls(weak, tuple(Argument.of(weak, v, n if v == 0 else 1) for v in range(n)))
+
+    def linear(self) -> float:
+        """The BIC of the linear equation."""
+        left = Projection.of(self.weak.linear, self.weak.target).target
+        return bic_of(float(left @ left), self.weak.rows, 1 + self.weak.order)
+
+    def suggestions(
+        self, kinds: Sequence[str], spreads: Sequence[bool] = (False,), given: tuple[Element, ...] = ()
+    ) -> list[Suggestion]:
+        """The likeliest functions, beside elements that are there already, with their best parameters; each in the last
+        row alone or, of u0, in all of them (``spreads``)."""
+        weak = self.weak
+        columns = [weak.linear]
+        for element in given:
+            argument = self.arguments[element.variable]
+            columns.append((argument.operators[0] @ element(argument.places))[:, None])
+        base = Projection.of(np.column_stack(columns), weak.target)
+        taken = 1 + weak.order + sum(1 + len(e.parameters) for e in given)
+        looks = [
+            (Look.of(argument, base, weak.order if spread else 1), spread)
+            for spread in spreads
+            for argument in self.arguments
+            if not (spread and argument.variable)
+        ]
+        looked = []
+        for look, spread in looks:
+            for kind in kinds:
+                ranked = look.ranked(kind)
+                if ranked:
+                    count = taken + len(ranked[0][1]) + len(look.operators)
+                    looked.append((bic_of(ranked[0][0], weak.rows, count), look, spread, kind, ranked, count))
+        looked.sort(key=lambda one: one[0])
+        out = []
+        for _, look, spread, kind, ranked, count in looked[: DISCOVERY.carried]:
+            found = look.best(kind, [guess for _, guess in ranked[: DISCOVERY.refined]])
+            if found is not None:
+                element, left = found
+                share = left / float(weak.target @ weak.target)
+                out.append(Suggestion(weak.order, (*given, element), spread, bic_of(left, weak.rows, count), share))
+        return sorted(out, key=lambda s: s.bic)
