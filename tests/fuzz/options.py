@@ -77,4 +77,4 @@ def make(random: Random, samples: list[Path], folder: Path) -> Case:
         words.insert(random.randrange(len(words) + 1), random.choice((*TOKENS, "--nosuch", "-h", "--json", "--quiet")))
     path = folder / "none"
     path.write_bytes(b"")
-    return Case(tuple(words), path)
+    return Case(tuple(word.replace("\0", "") for word in words), path)  # no system passes on a word with a zero in it

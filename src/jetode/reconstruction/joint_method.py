@@ -124,10 +124,7 @@ def joint(
     if seen is not None and seen.hopeless:
         return hopeless_model(records, info, settings, seen)
     request = replace(request, maybe_linear=seen is None or not seen.nonlinear)
-    found, fitted = _best_equation(request, info, settings, budget, say)
-    if wanted is None and CLOSED.curve(found) and not budget.spent:
-        plane = replace(request, order=CLOSED.order, constraints=Constraints.of(CLOSED.order))
-        found = CLOSED.plainer(found, _best_equation(plane, info, settings, budget, say)[0])
+    found, fitted = _plainest_equation(request, info, settings, budget, say)
     if found.verdict.trusted or budget.spent or constrained:
         return found
     return graded(found, fitted, request, budget, say)
@@ -139,6 +136,17 @@ def _screened(records: Sequence[Series], order: int | None, say: Callable[[str],
         return None
     say("screening the record")
     return screen(records)
+
+
+def _plainest_equation(
+    request: Request, info: RecordInfo, settings: dict[str, Any], budget: Budget, say: Callable[[str], None]
+) -> tuple[Model, JointFit | None]:
+    """The best equation; of one that ends on a closed curve, the one in its plane where that is exact, too."""
+    found, fitted = _best_equation(request, info, settings, budget, say)
+    if request.order is None and CLOSED.curve(found) and not budget.spent:
+        plane = replace(request, order=CLOSED.order, constraints=Constraints.of(CLOSED.order))
+        found = CLOSED.plainer(found, _best_equation(plane, info, settings, budget, say)[0])
+    return found, fitted
 
 
 def _best_equation(
