@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from jetode.catalogue.systems import systems
+from jetode.equations.elements import KINDS, Element
 from jetode.equations.field import Field
 from jetode.integration.dop853 import Stop, integrate
 from jetode.integration.forecast import forecast, forecast_many
+from jetode.support.errors import InputError
 from truths import LORENZ_FIELD, LORENZ_JETS_FIELD, lorenz_jets
 
 pytest.importorskip("heyoka", reason="the extra 'heyoka' is not installed")
@@ -56,3 +58,17 @@ def test_many_is_one_by_one() -> None:
     both = forecast_many(LORENZ_JETS_FIELD, starts, SCALE, 0.5, 0.01, backend="heyoka")
     one = forecast(LORENZ_JETS_FIELD, starts[1], SCALE, 0.5, 0.01, backend="heyoka")
     assert np.array_equal(both[1].values, one.values)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_elements_agree_with_dop853_or_are_refused(name: str) -> None:
+    """Functions without a Taylor series everywhere are refused in one sentence."""
+    field = Field(2, ({(1, 0, 0): -1.0, (0, 0, 1): 0.3},), elements=(Element.start(name, 0),))
+    start, scale = np.array([0.9, 0.1]), np.ones(2)
+    if name in ("abs", "drag", "piecewise-linear", "power", "curve"):
+        with pytest.raises(InputError, match="Taylor"):
+            forecast(field, start, scale, 0.5, 0.01, backend="heyoka")
+        return
+    ahead = forecast(field, start, scale, 0.5, 0.01, rtol=1e-14, backend="heyoka")
+    own = integrate(field, start, 51, 0.01, rtol=1e-13, atol=1e-13)
+    assert np.allclose(ahead.states, own.states, rtol=1e-8, atol=1e-8)

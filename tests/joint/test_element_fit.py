@@ -17,6 +17,7 @@ from jetode.joint.forms.base import Form
 from jetode.joint.parts import equation_of, equation_terms, named
 from jetode.joint.path import Identified, describe, past_state
 from jetode.joint.problem import Prepared, prepare
+from jetode.joint.refit import refit
 from jetode.joint.shooting.annealing import Schedule, anneal, rescale_hidden
 from jetode.joint.shooting.gaussnewton import Fit, Linearisation, minimise
 from jetode.joint.weak_fit import search_ratio, weak_data
@@ -76,6 +77,9 @@ def test_parameters_within_their_standard_errors(name: str) -> None:
     for c in dynamics.coefficients():
         assert 0.0 < c.standard_error < 0.1
         assert abs(c.value - truth[c.part, c.powers]) < 3.5 * c.standard_error, c
+    again = refit(found, [series])
+    assert again is not None
+    assert np.allclose(again.identified.terms.coefficients, found.terms.coefficients, atol=0.02)
     past = past_state(found, series, n // 2)
     assert np.all(np.isfinite(past.end_covariance))
     clean = record(true, start, n, dt, 0.0).values

@@ -42,6 +42,16 @@ def test_starts_are_spread_over_what_is_known():
 
 
 @pytest.mark.slow
+def test_a_limit_cycle_is_told_in_its_plane():
+    """Many equations of three coordinates hold on a closed curve; the true one has two: v' = v − x − x² v."""
+    record = jetode.systems["van_der_pol"].simulate(200.0, dt=0.05, transient=55.0).observe("x")
+    noisy = jetode.add_noise(record.values, 0.05, np.random.default_rng(33))
+    model = jetode.reconstruct(jetode.Series(noisy, 0.05))
+    assert model.verdict.trusted and model.order == 2
+    assert jetode.relative_l2(model.closure, jetode.systems["van_der_pol"].closure("x"))[0] < 0.05
+
+
+@pytest.mark.slow
 def test_single_wild_samples_leave_the_equation_exact(lorenz):
     """They are left out of the fit, and so they must be of the stretch that it is judged by."""
     rng = np.random.default_rng(12)

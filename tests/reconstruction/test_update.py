@@ -1,12 +1,14 @@
 """More samples: the same coefficients as a new fit at a fraction of its cost, and a change of the system is seen."""
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import jetode
+from jetode.reconstruction.band_check import Outside
 from jetode.reconstruction.watching import Watch
 
 SAVED = Path(__file__).parent / "saved"
@@ -59,6 +61,26 @@ def test_a_change_of_the_system_is_seen(model, longer):
     changed = model.update(whole.with_values(np.append(whole.values[:6001], new)))
     assert changed.verdict.grade == "none" and "no longer holds" in changed.verdict.reason
     assert "econstruct" in changed.verdict.advice
+
+
+@pytest.mark.slow
+def test_a_model_with_measured_forecasts_keeps_its_coefficients(model, longer):
+    """Whatever its dynamics: forecasts of the new samples say whether it still holds."""
+    truth, whole = longer
+    measured = replace(model, verdict=replace(model.verdict, grade="approximate"))
+    held = measured.update(whole)
+    assert held.coefficients() == model.coefficients() and held.record.n == 6601
+    assert held.verdict.grade == "approximate" and "still hold" in held.verdict.reason
+    slower = np.interp(0.7 * np.arange(600), np.arange(600), truth[6001:])
+    new = jetode.add_noise(slower, 0.15, np.random.default_rng(0))
+    left = measured.update(whole.with_values(np.append(whole.values[:6001], new)))
+    assert left.verdict.grade == "none" and "no longer hold" in left.verdict.reason
+    assert left.diagnostics["update"] == {"new_samples": 600, "holds": False}
+
+
+def test_too_many_outside_is_more_than_chance():
+    assert not Outside(600, 60).too_many and not Outside(4, 4).too_many
+    assert Outside(600, 250).too_many and (Outside(300, 125) + Outside(300, 125)).too_many
 
 
 def test_what_cannot_be_updated_says_so(longer):

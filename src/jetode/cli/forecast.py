@@ -62,4 +62,6 @@ def forecast(
     write_lines(out, [ahead.csv()])
     if not ahead.completed:
         click.echo(f"The forecast stops after {ahead.axis.counted(ahead.stop_time)}: {ahead.ended}.", err=True)
+    for note in ahead.notes:
+        click.echo(note, err=True)
     return OK

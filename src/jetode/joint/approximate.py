@@ -165,8 +165,8 @@ def _held_out(
             run = rollout(_without(trial, model, records, trials, fold, interrupt), dt)
             found = run(records[fold.record].values, np.array(fold.ends, dtype=np.int64), trials.steps)
             forecasts = np.concatenate([forecasts, found])
-            error = (found - truth[: found.shape[0]]) / trials.spread
-            if len(forecasts) == len(found) and np.mean(windowed_vpt(error, trials.period)) < least:
+            missed = (found - truth[: len(found)]) / trials.spread
+            if len(forecasts) == len(found) and np.mean(windowed_vpt(missed, trials.period)) < least:
                 return None
     errors = (forecasts - truth) / trials.spread
     skill = float(np.mean(windowed_vpt(errors, trials.period))) if errors.size else 0.0

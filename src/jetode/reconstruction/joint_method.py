@@ -7,7 +7,7 @@ meet on held-out past-only forecasts, and the verdict is graded by them (docs/ma
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import numpy as np
@@ -20,7 +20,7 @@ from jetode.joint.null_space_proposals import Proposal
 from jetode.joint.problem import Loss
 from jetode.joint.progress import Budget
 from jetode.reconstruction import advice
-from jetode.reconstruction.evidence import RefusalEvidence
+from jetode.reconstruction.evidence import Evidence, RefusalEvidence
 from jetode.reconstruction.graded import graded, hopeless_model
 from jetode.reconstruction.joint_model import joint_model
 from jetode.reconstruction.model import Model
@@ -37,6 +37,29 @@ from jetode.support.errors import InputError
 
 STRUCTURES = ("mechanics",)
 MIXED: tuple[Exponents, ...] = ((1, 1), (2, 1), (1, 2))  # what a force that is f(x) + g(x') does not have
+
+
+@dataclass(frozen=True)
+class ClosedCurve:
+    """What settles on a closed curve can be told by many equations of three coordinates, since only the curve is seen;
+    a plane holds it, so that an equation of two is tried as well."""
+
+    order: int = 2
+    dimension: float = 1.5  # Kaplan–Yorke, below which an attractor is a curve: 1 of a cycle, 2 of a torus
+
+    def curve(self, found: Model) -> bool:
+        """Whether a model is exact, of more coordinates than a plane has, and ends on a closed curve."""
+        evidence = found.evidence
+        exact = found.verdict.trusted and found.order > self.order and isinstance(evidence, Evidence)
+        return exact and isinstance(evidence, Evidence) and evidence.dimension < self.dimension
+
+    def plainer(self, found: Model, plane: Model) -> Model:
+        """The one in the plane where it is exact, too, and has no more terms."""
+        fewer = len(plane.coefficients()) <= len(found.coefficients())
+        return plane if plane.verdict.trusted and fewer else found
+
+
+CLOSED = ClosedCurve()
 
 
 def joint(
@@ -102,6 +125,9 @@ def joint(
         return hopeless_model(records, info, settings, seen)
     request = replace(request, maybe_linear=seen is None or not seen.nonlinear)
     found, fitted = _best_equation(request, info, settings, budget, say)
+    if wanted is None and CLOSED.curve(found) and not budget.spent:
+        plane = replace(request, order=CLOSED.order, constraints=Constraints.of(CLOSED.order))
+        found = CLOSED.plainer(found, _best_equation(plane, info, settings, budget, say)[0])
     if found.verdict.trusted or budget.spent or constrained:
         return found
     return graded(found, fitted, request, budget, say)
