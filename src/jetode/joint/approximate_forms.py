@@ -21,7 +21,7 @@ from jetode.joint.forms.affine_pole import affine_pole, u0_poles
 from jetode.joint.forms.base import PRIOR, Candidate, Form
 from jetode.joint.forms.pole_free import PoleFree, candidate
 from jetode.joint.jets import Jets
-from jetode.joint.parts import equation_of, is_factor, named
+from jetode.joint.parts import equation_of, is_factor, named, placed_elements
 from jetode.joint.problem import CLEAN_SIGMA, NODE, Prepared
 from jetode.joint.search import library_size, term_price
 from jetode.joint.shooting.annealing import Schedule, anneal
@@ -196,7 +196,8 @@ def _begun(
         parts: dict[str, list[Exponents]] = {}
         for part, e in sorted(named(terms), key=lambda t: (row_of_part(t[0], order), is_factor_part(t[0]))):
             parts.setdefault(part, []).append(e)
-        form = Form(order, tuple((part, tuple(monomials)) for part, monomials in parts.items()))
+        elements = tuple(one.element for one in placed_elements(terms))
+        form = Form(order, tuple((part, tuple(monomials)) for part, monomials in parts.items()), elements=elements)
         yield Begun("the joint fit's", form, terms, path_states(start.fit, start.data)[:samples])
 
 
