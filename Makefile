@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 .PHONY: demo test test-long test-browser lint bench docs fuzz clean
 
 demo: $(DEMO)
-	$(BIN)/jetode warmup --order 3
+	$(BIN)/jetode warmup --order 3 --no-contest
 	$(BIN)/jetode demo --out demo-out
 
 # Kernels are compiled ahead: else both workers would compile each. Tests of a file stay together: it makes its records
