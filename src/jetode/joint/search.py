@@ -57,7 +57,7 @@ def search(
         return first
     if first.satisfies():
         return _challenged(first, prepared, order, functions, interrupt, progress)
-    named = search_elements(compared_on(prepared, order), order, functions, interrupt, progress)
+    named = search_elements(compared_on(prepared, order, fine=True), order, functions, interrupt, progress)
     if named is not None:
         return named
     offset = min(SEARCH.length, SEARCH.second_chance * prepared.duration)
@@ -78,7 +78,7 @@ def _challenged(
     """What satisfies, or an equation with a function that does so with a lower BIC."""
     if not (functions.kinds and imitates(found.candidates[0])):
         return found
-    named = search_elements(compared_on(prepared, order), order, functions, interrupt, progress)
+    named = search_elements(compared_on(prepared, order, fine=True), order, functions, interrupt, progress)
     if named is None or named.candidates[0].bic >= found.candidates[0].bic:
         return found
     return replace(named, candidates=(*named.candidates, *found.candidates))
@@ -144,11 +144,12 @@ def climb(
     return found
 
 
-def compared_on(prepared: Prepared, order: int) -> Problem:
-    """The stretch that is searched, at the noise level that is trusted."""
+def compared_on(prepared: Prepared, order: int, fine: bool = False) -> Problem:
+    """The stretch that is searched, at the noise level that is trusted; ``fine``: integrated finely at any, as kinks
+    of functions need."""
     sigma = max(prepared.sigma, SEARCH.sigma)
     samples = min(prepared.y.size, round(SEARCH.length / prepared.jets.spacing))
-    data = prepared.data(sigma, samples, SEARCH.step if sigma > SEARCH.coarse_sigma else STEP)
+    data = prepared.data(sigma, samples, SEARCH.step if sigma > SEARCH.coarse_sigma and not fine else STEP)
     return Problem(prepared, sigma, data, term_price(data.n_samples, library_size(order)))
 
 
