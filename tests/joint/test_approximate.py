@@ -5,6 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from jetode.joint.approximate import approximations
+from jetode.joint.elements.naming import NONE
 from jetode.joint.fit import Request
 from jetode.records.series import Series
 from jetode.signal.trials import plan
@@ -29,13 +30,25 @@ def found(pendulum):
 
 
 def test_the_physics_is_readable(found):
+    """x'' = −sin x − c x' with a friction that is no part of it."""
     best = found[1][0]
+    equation = best.identified.equation
+    (placed,) = equation.elements
+    frequency, phase = placed.element.parameters
+    assert placed.element.kind == "sin" and best.free == 4
+    assert frequency == pytest.approx(1.0, abs=0.02) and phase == pytest.approx(0.0, abs=0.02)
+    assert placed.in_row(1) == {(0, 0): pytest.approx(-1.0, abs=0.02)}
+    assert list(equation.parts()["P"]) == [(0, 1)] and -0.06 < equation.parts()["P"][(0, 1)] < -0.015
+    assert best.identified.jump > 0.0
+
+
+def test_without_functions_powers_imitate_the_sine(pendulum):
+    best = approximations(Request(pendulum, order=2, functions=NONE), plan(pendulum))[0]
     law = best.identified.equation.parts()["P"]
-    assert best.free <= 5
+    assert best.free <= 5 and not best.identified.equation.elements
     assert law[(1, 0)] == pytest.approx(-1.0, abs=0.05)
     assert law[(3, 0)] == pytest.approx(1 / 6, abs=0.05)
     assert -0.06 < law[(0, 1)] < -0.015
-    assert best.identified.jump > 0.0
 
 
 def test_held_out_forecasts_hold(pendulum, found):

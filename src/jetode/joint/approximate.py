@@ -137,9 +137,15 @@ def as_good(found: Sequence[Approximation], one: Approximation) -> bool:
 
 
 def ranked(found: Sequence[Approximation]) -> tuple[Approximation, ...]:
-    """Those about as good as the best by their simplicity (coefficients and coordinates), then the others by skill."""
+    """Those about as good as the best by their simplicity (coefficients and coordinates; of equals, a function that has
+    a name before powers that imitate one), then the others by skill."""
     good = [a for a in found if as_good(found, a)]
-    simple = sorted(good, key=lambda a: (a.free + a.identified.terms.dimension, -a.skill))
+
+    def simplicity(a: Approximation) -> tuple[int, bool, float]:
+        terms = a.identified.terms
+        return a.free + terms.dimension, not terms.elements, -a.skill
+
+    simple = sorted(good, key=simplicity)
     return (*simple, *sorted((a for a in found if a not in good), key=lambda a: (-a.skill, a.free)))
 
 

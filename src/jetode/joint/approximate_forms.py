@@ -49,6 +49,7 @@ class FormSettings:
     refits: int = 8  # Gauss–Newton iterations of a refit on other terms
     poles: int = 2  # poles that are fitted further
     whole: int = 4  # Gauss–Newton iterations on the whole record, from the path on the stretch
+    short: int = 4  # coefficients: where the misfit is no noise, the likelihood alone would never ask for so few
     tried: int = 5  # supports that are fitted to the whole record and forecast with
     share: float = 0.02  # of what is left unexplained, that a term of the shorter version must explain
     shares: tuple[float, ...] = (0.1, 0.5, 3.0, 20.0)  # the same for the versions that are tried while forecasts hold
@@ -139,11 +140,12 @@ def fitted_forms(request: Request, start: JointFit | None, interrupt: Interrupt)
 
 
 def _promising(compared: list[Trial]) -> list[Trial]:
-    """The most likely of each order, then the most likely of all; a support once."""
+    """The most likely of each order, the most likely short one, then the most likely of all; a support once."""
     ranked = sorted(compared, key=lambda t: t.bic)
     first = [next(t for t in ranked if t.order == order) for order in dict.fromkeys(t.order for t in ranked)]
+    short = [t for t in ranked if t.weak.free <= SETTINGS.short][:1]
     chosen: dict[tuple[object, ...], Trial] = {}
-    for trial in [*first, *ranked]:
+    for trial in [*first, *short, *ranked]:
         terms = trial.weak.fit.terms
         support = (frozenset(zip(terms.rows.tolist(), terms.exponents, strict=True)), terms.elements)
         if len(chosen) < SETTINGS.tried:

@@ -56,7 +56,10 @@ def element_form(order: int, elements: tuple[Element, ...], spread: bool) -> Pol
 def candidate_of(suggestion: Suggestion) -> Candidate:
     """The form of a suggestion, unfitted."""
     order = suggestion.order
-    return Candidate(element_form(order, suggestion.elements, suggestion.spread), {(0,) * (order - 1): 1.0})
+    form = element_form(order, suggestion.elements, suggestion.spread)
+    monomials = linear_monomials(order)
+    form = form.with_parts(P=tuple(monomials[i] for i in suggestion.linear))
+    return Candidate(form, {(0,) * (order - 1): 1.0})
 
 
 def weak_columns(discovery: Discovery, element: Element, count: int) -> FloatArray:
@@ -90,10 +93,11 @@ def equation_from(discovery: Discovery, suggestion: Suggestion) -> Equation:
     """The equation of a suggestion with the coefficients of the weak form."""
     n, weak, elements = suggestion.order, discovery.weak, suggestion.elements
     columns = [weak_columns(discovery, e, n if suggestion.spread else 1) for e in elements]
-    found = weak_solution(np.column_stack([weak.linear, *columns]), weak.target)
+    beside = list(suggestion.linear)
+    found = weak_solution(np.column_stack([weak.linear[:, beside], *columns]), weak.target)
     constant, *_ = monomials = linear_monomials(n)
-    last = dict(zip(monomials, found[: n + 1].tolist(), strict=True))
-    gains = found[n + 1 :]
+    last = dict(zip([monomials[i] for i in beside], found[: len(beside)].tolist(), strict=True))
+    gains = found[len(beside) :]
     if suggestion.spread:
         acting = [{i: {constant: float(g)} for i, g in enumerate(gains_of(gains, found[1 : n + 1]))}]
     else:
@@ -103,21 +107,25 @@ def equation_from(discovery: Discovery, suggestion: Suggestion) -> Equation:
 
 
 def starts(prepared: Prepared, order: int, kinds: Sequence[str], samples: int) -> Iterator[Begun]:
-    """The likeliest equations with one function, and with two, of the weak form: form, coefficients, and states at
-    every sample of a stretch."""
+    """The likeliest equations of the weak form with one function, with two, and with one that stands for all that its
+    argument does: form, coefficients, and states at every sample of a stretch."""
     weak = WeakForm.of(prepared, order) if kinds else None
     if weak is None:
         return
     discovery = Discovery.of(weak)
     limit = discovery.linear() - DISCOVERY.gain
-    single = [s for s in discovery.suggestions(kinds) if s.bic < limit and s.left < DISCOVERY.unexplained]
-    for first in single[: DISCOVERY.begun]:
-        more = discovery.suggestions(kinds, given=first.elements)
-        for suggestion in (first, *(s for s in more[:1] if s.bic < first.bic - DISCOVERY.gain)):
-            equation = equation_from(discovery, suggestion)
-            form = candidate_of(suggestion).form
-            name = f"order {order}, {' and '.join(suggestion.kinds)}"
-            yield name, form, form.terms(equation), hidden_states(prepared.jets.head(samples), equation)
+
+    def likely(found: list[Suggestion], count: int) -> list[Suggestion]:
+        return [s for s in found if s.bic < limit and s.left < DISCOVERY.unexplained][:count]
+
+    single = likely(discovery.suggestions(kinds), DISCOVERY.begun)
+    pairs = [s for first in single[:1] for s in discovery.suggestions(kinds, given=first.elements)[:1]]
+    better = [s for s in pairs if s.bic < single[0].bic - DISCOVERY.gain]
+    for suggestion in (*single, *better, *likely(discovery.bare(kinds), 1)):
+        equation = equation_from(discovery, suggestion)
+        form = candidate_of(suggestion).form
+        name = f"order {order}, {' and '.join(suggestion.kinds)}"
+        yield name, form, form.terms(equation), hidden_states(prepared.jets.head(samples), equation)
 
 
 def begin(prepared: Prepared, data: Data, discovery: Discovery, suggestion: Suggestion) -> tuple[Terms, FloatArray]:

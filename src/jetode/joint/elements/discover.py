@@ -11,7 +11,7 @@ argument makes all of this a start, on which the joint fit decides.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import least_squares
@@ -41,13 +41,21 @@ TINY, RIDGE = 1e-20, 1e-10  # against columns that vanish or repeat each other
 @dataclass(frozen=True)
 class Suggestion:
     """Elements in a linear equation of some order, ``spread`` over the derivatives of the element or in the last row
-    alone; the ``bic`` of the weak form, with the share of the target that is left."""
+    alone; the ``bic`` of the weak form, with the share of the target that is left.  A ``bare`` one has no constant and
+    no linear term of its argument beside it, as a pendulum has none beside its sine."""
 
     order: int
     elements: tuple[Element, ...]
     spread: bool
     bic: float
     left: float
+    bare: bool = False
+
+    @property
+    def linear(self) -> tuple[int, ...]:
+        """Which of 1, u_0 … u_{n−1} stand beside the elements."""
+        gone = (0, 1 + self.elements[0].variable) if self.bare else ()
+        return tuple(i for i in range(1 + self.order) if i not in gone)
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -127,6 +135,19 @@ class Look:
 
 
 @dataclass(frozen=True, eq=False)
+class Looked:
+    """One kind of function in one place: its guesses (what each leaves, best first), the number of coefficients and
+    parameters that it makes, and its BIC before its parameters are improved."""
+
+    bic: float
+    look: Look
+    spread: bool
+    kind: str
+    ranked: list[tuple[float, tuple[float, ...]]]
+    count: int
+
+
+@dataclass(frozen=True, eq=False)
 class Discovery:
     """The weak form of a record with its coordinates as arguments of functions."""
 
@@ -162,19 +183,40 @@ class Discovery:
             for argument in self.arguments
             if not (spread and argument.variable)
         ]
-        looked = []
+        looked: list[Looked] = []
         for look, spread in looks:
-            for kind in kinds:
-                ranked = look.ranked(kind)
-                if ranked:
-                    count = taken + len(ranked[0][1]) + len(look.operators)
-                    looked.append((bic_of(ranked[0][0], weak.rows, count), look, spread, kind, ranked, count))
-        looked.sort(key=lambda one: one[0])
+            looked += self._looked(look, kinds, taken, spread)
+        return self._improved(looked, given)
+
+    def bare(self, kinds: Sequence[str]) -> list[Suggestion]:
+        """The likeliest functions that stand for all that their argument does in the last row."""
+        weak = self.weak
+        looked = []
+        for argument in self.arguments:
+            others = np.delete(weak.linear, (0, 1 + argument.variable), axis=1)
+            look = Look.of(argument, Projection.of(others, weak.target), 1)
+            looked += self._looked(look, kinds, weak.order - 1, False)
+        return [replace(suggestion, bare=True) for suggestion in self._improved(looked, ())]
+
+    def _looked(self, look: Look, kinds: Sequence[str], taken: int, spread: bool) -> list[Looked]:
+        """Every kind with its guesses, where ``taken`` coefficients stand beside it."""
         out = []
-        for _, look, spread, kind, ranked, count in looked[: DISCOVERY.carried]:
-            found = look.best(kind, [guess for _, guess in ranked[: DISCOVERY.refined]])
+        for kind in kinds:
+            ranked = look.ranked(kind)
+            if ranked:
+                count = taken + len(ranked[0][1]) + len(look.operators)
+                out.append(Looked(bic_of(ranked[0][0], self.weak.rows, count), look, spread, kind, ranked, count))
+        return out
+
+    def _improved(self, looked: list[Looked], given: tuple[Element, ...]) -> list[Suggestion]:
+        """The best of what was looked at with improved parameters, best first."""
+        weak = self.weak
+        out = []
+        for one in sorted(looked, key=lambda one: one.bic)[: DISCOVERY.carried]:
+            found = one.look.best(one.kind, [guess for _, guess in one.ranked[: DISCOVERY.refined]])
             if found is not None:
                 element, left = found
                 share = left / float(weak.target @ weak.target)
-                out.append(Suggestion(weak.order, (*given, element), spread, bic_of(left, weak.rows, count), share))
+                bic = bic_of(left, weak.rows, one.count)
+                out.append(Suggestion(weak.order, (*given, element), one.spread, bic, share))
         return sorted(out, key=lambda s: s.bic)

@@ -36,7 +36,7 @@ class NamingSettings:
     tried: int = 4  # functions that are fitted jointly at first: 0.2 s each, and mostly the first is right
     per_coordinate: int = 3  # and of every coordinate where none of these satisfies: smoothing blurs arguments
     firsts: int = 2  # functions that a second one is looked for beside
-    chosen: int = 3  # of these, whose terms are selected
+    chosen: int = 4  # of these, whose terms are selected: a sine needs no term beside it, its imitations do
     rivals: float = 60.0  # of the cost, in terms: names farther behind the best cannot win by fewer terms
 
 
@@ -72,7 +72,7 @@ def named_functions(problem: Problem, discovery: Discovery, functions: Functions
     """The equations with one function, with a second one where the first leaves more than noise; None where the weak
     form shows none, or where a polynomial does as well."""
     limit, kinds = discovery.linear() - DISCOVERY.gain, functions.kinds
-    seen = discovery.suggestions(kinds, (False, True) if functions.spread else (False,))
+    seen = discovery.suggestions(kinds, (False, True) if functions.spread else (False,)) + discovery.bare(kinds)
     ranked = ranking([s for s in seen if s.bic < limit and s.left < DISCOVERY.unexplained])
     fitted = _named(problem, discovery, ranked[: NAMING.tried], interrupt)
     if not _satisfies(problem, fitted):
@@ -87,12 +87,16 @@ def named_functions(problem: Problem, discovery: Discovery, functions: Functions
 
 
 def ranking(suggestions: Sequence[Suggestion]) -> list[tuple[Suggestion, ...]]:
-    """The functions by the weak form's BIC, each in the last row alone and, after that, in all of them."""
+    """The functions by the weak form's BIC, each in the last row alone and, after that, in all of them.
+
+    A function that needs nothing beside it (bare) ranks as such; which terms it needs is left to the joint fit.
+    """
     by_function: dict[tuple[tuple[str, int], ...], list[Suggestion]] = {}
     for one in suggestions:
         by_function.setdefault(tuple((e.kind, e.variable) for e in one.elements), []).append(one)
     ranked = sorted(by_function.values(), key=lambda ways: min(s.bic for s in ways))
-    return [tuple(sorted(ways, key=lambda s: s.spread)) for ways in ranked]
+    full = (tuple(sorted((s for s in ways if not s.bare), key=lambda s: s.spread)) for ways in ranked)
+    return [ways for ways in full if ways]
 
 
 def each_coordinate(ranked: Sequence[tuple[Suggestion, ...]]) -> list[tuple[Suggestion, ...]]:
