@@ -51,13 +51,13 @@ function layoutOf(figure) {
 
 // figure: {traces, axes, solid, shapes, dragmode, selected(x0, x1)}
 export async function draw(place, figure) {
-  const first = !drawn.has(place);
   drawn.set(place, figure);
   const library = await plotly();
   if (drawn.get(place) !== figure || !place.isConnected) return;
   const traces = figure.traces.map((one) => trace(one, figure.solid));
   const config = { responsive: true, displayModeBar: false, displaylogo: false };
   await library.react(place, traces, layoutOf(figure), config);
+  const first = !place.dataset.drawn; // of those that got so far: one that another overtook has drawn nothing
   place.dataset.drawn = "yes";
   if (first && figure.selected) {
     place.on("plotly_selected", (event) => {

@@ -47,13 +47,14 @@ export function recordView(place, id) {
     fit.disabled = !found;
   }
 
-  function show() {
+  async function show() {
     fill(parts.problem);
     fit.disabled = false;
     showColumns();
     showSampling();
-    showCurve();
+    const curveDrawn = showCurve();
     showDiagnosis();
+    await curveDrawn; // from here on a stretch can be chosen
     place.dataset.looked = String(Number(place.dataset.looked || 0) + 1);
   }
 
@@ -109,7 +110,7 @@ export function recordView(place, id) {
       layout: { showlegend: marked.length > 0 }, selected: choose };
     figure.axes.yaxis.range = reach([found.curve.y]);
     curve.setAttribute("aria-label", t("record_curve", { n: found.samples, gaps: found.gaps.length, outliers: found.outliers.length }));
-    draw(curve, figure);
+    return draw(curve, figure);
   }
 
   function choose(x0, x1) {
