@@ -96,9 +96,9 @@ class Contest:
     def equals_to_the_end(self, one: Scored) -> bool:
         """Whether it is an equation that holds as long as trials can show where a simple method does so too: nothing
         could be farther, and an equation says more (two modes of a beam; an autoregression forecasts them as well)."""
-        longest = CONTEST.end * self.trials.steps / self.trials.period
-        lasting = min(float(np.median(s.times)) for s in (one, self.baseline)) >= longest
-        return lasting and one.contestant.kind != "black box" and one.mean >= CONTEST.explicit * self.baseline.mean
+        time, simple = (float(np.median(s.times)) for s in (one, self.baseline))
+        level = CONTEST.level_to_the_end(one.contestant.kind, time, simple, self.trials.steps / self.trials.period)
+        return level and one.mean >= CONTEST.explicit * self.baseline.mean
 
     @property
     def forecaster(self) -> Scored:

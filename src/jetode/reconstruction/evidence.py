@@ -207,8 +207,7 @@ class ContestEvidence:
     def equals_to_the_end(self) -> bool:
         """Whether an equation holds as long as trials can show, and so does the best simple method."""
         chosen, base = self.entry(self.chosen), self.entry(self.baseline)
-        lasting = min(chosen.time, base.time) >= CONTEST.end * self.longest * self.oscillation
-        return lasting and chosen.kind in ("equation", "memory")
+        return CONTEST.level_to_the_end(chosen.kind, chosen.time, base.time, self.longest * self.oscillation)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; inverse of :meth:`from_json`."""

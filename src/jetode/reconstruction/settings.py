@@ -101,5 +101,9 @@ class ContestSettings:
     trend: float = 0.9  # rank correlation of the motion's size with time: it steadily fades or grows
     readable: int = DECISION.few_terms + 2  # coefficients of an equation that a person can read
 
+    def level_to_the_end(self, kind: str, time: float, simple: float, longest: float) -> bool:
+        """Whether an equation holds for ``time`` as long as trials can show, and the best simple method does so too."""
+        return kind in ("equation", "memory") and min(time, simple) >= self.end * longest
+
 
 CONTEST = ContestSettings()
