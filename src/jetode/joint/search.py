@@ -78,7 +78,8 @@ def _challenged(
     """What satisfies, or an equation with a function that does so with a lower BIC."""
     if not (functions.kinds and imitates(found.candidates[0])):
         return found
-    named = search_elements(compared_on(prepared, order, fine=True), order, functions, interrupt, progress)
+    problem = compared_on(prepared, order, fine=True)
+    named = search_elements(problem, order, functions, interrupt, progress, imitated=True)
     if named is None or named.candidates[0].bic >= found.candidates[0].bic:
         return found
     return replace(named, candidates=(*named.candidates, *found.candidates))
