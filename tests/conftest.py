@@ -1,5 +1,7 @@
 """What several tests look at: made once per process, read by all."""
 
+import shutil
+
 import numpy as np
 import pytest
 
@@ -22,3 +24,20 @@ def noisy_lorenz(lorenz):
 def lorenz_model(noisy_lorenz):
     """The joint fit of it."""
     return jetode.reconstruct(noisy_lorenz)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A real Chromium, without a network of its own accord and drawing in software."""
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="Playwright is not installed: pip install playwright"
+    )
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("no Chromium on this machine: apt-get install chromium")
+    flags = ["--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+    flags += ["--disable-component-update", "--disable-sync", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+    with playwright.sync_playwright() as started:
+        launched = started.chromium.launch(executable_path=chromium, args=flags)
+        yield launched
+        launched.close()
