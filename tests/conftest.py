@@ -1,6 +1,7 @@
 """What several tests look at: made once per process, read by all."""
 
 import shutil
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -41,3 +42,9 @@ def browser():
         launched = started.chromium.launch(executable_path=chromium, args=flags)
         yield launched
         launched.close()
+
+
+def pytest_collection_modifyitems(items):
+    """Modules with most slow tests first: a worker that gets one last would work alone at the end."""
+    slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
+    items.sort(key=lambda item: -slow[item.path])
