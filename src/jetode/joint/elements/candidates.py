@@ -153,7 +153,10 @@ def starts(prepared: Prepared, order: int, kinds: Sequence[str], samples: int) -
         yield name, form, form.terms(equation), hidden_states(prepared.jets.head(samples), equation)
 
 
-def begin(prepared: Prepared, data: Data, discovery: Discovery, suggestion: Suggestion) -> tuple[Terms, FloatArray]:
-    """The terms of a suggestion with the coefficients of the weak form, and states at the nodes from the jets."""
+def begin(
+    prepared: Prepared, data: Data, discovery: Discovery, suggestion: Suggestion, form: Form | None = None
+) -> tuple[Terms, FloatArray]:
+    """The terms of a suggestion (of its ``form``, where that holds some of them) with the coefficients of the weak
+    form, and states at the nodes from the jets."""
     equation = equation_from(discovery, suggestion)
-    return candidate_of(suggestion).form.terms(equation), states_for(prepared, equation, data)
+    return (form or candidate_of(suggestion).form).terms(equation), states_for(prepared, equation, data)

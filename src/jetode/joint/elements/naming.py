@@ -17,6 +17,7 @@ from jetode.joint.elements.candidates import begin, candidate_of
 from jetode.joint.elements.combination import mixed_discovery
 from jetode.joint.elements.discover import DISCOVERY, Discovery, Suggestion
 from jetode.joint.elements.guesses import GUESSES, sensible
+from jetode.joint.elements.known import Known
 from jetode.joint.elements.likeness import Begun, other_names
 from jetode.joint.elements.rival import polynomial_rival
 from jetode.joint.elements.second import second_functions
@@ -52,10 +53,12 @@ NAMING = NamingSettings()
 
 @dataclass(frozen=True)
 class Functions:
-    """Which functions the search may use, and whether one of u0 may act through its derivatives too."""
+    """Which functions the search may use, and whether one of u0 may act through its derivatives too; ``known`` ones are
+    in the equation, and nothing else is searched."""
 
     kinds: tuple[str, ...] = tuple(GUESSES)
     spread: bool = True
+    known: tuple[Known, ...] = ()
 
 
 CATALOGUE = Functions()
