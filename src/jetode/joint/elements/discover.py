@@ -118,7 +118,7 @@ class Look:
     def best(self, kind: str, guesses: Sequence[tuple[float, ...]]) -> tuple[Element, float] | None:
         """The best parameters of a kind from these guesses, and what it leaves; None where none makes sense."""
         tried = [self._improved(kind, guess) for guess in guesses]
-        tried = [p for p in tried if sensible(kind, p, self.argument.samples)]
+        tried = [p for p in tried if sensible(kind, p, self.argument.samples) and np.any(self.values(kind, p))]
         lefts = [float(np.sum(self.residual(kind, p) ** 2)) for p in tried]
         if not tried:
             return None
