@@ -129,7 +129,8 @@ class Naming:
                 if self.interrupt():
                     break
                 terms, states = begin(self.problem.prepared, self.problem.data, discovery, suggestion)
-                fitted += self._fitted([(suggestion, terms, states)], patient=True)
+                worst = np.inf if suggestion.mix else DECISION.selectable  # a combination is known roughly at first
+                fitted += self._fitted([(suggestion, terms, states)], worst)
                 if fitted and fitted[-1][0].cost <= DECISION.suspicious(n) * n:
                     break
         return self._selected(fitted)
@@ -175,16 +176,16 @@ class Naming:
             return []
         return self._suggested(mixed, ranking(mixed.suggestions(self.functions.kinds))[: NAMING.mixed])
 
-    def _fitted(self, begun: Sequence[Begun], patient: bool = False) -> list[Named]:
-        """Joint fits from their starts, those whose parameters still make sense; ``patient``: starts that are rough are
-        cooled once more and more slowly where the first time does not satisfy."""
+    def _fitted(self, begun: Sequence[Begun], worst: float = 0.0) -> list[Named]:
+        """Joint fits from their starts, those whose parameters still make sense; starts that are rough are cooled once
+        more and more slowly where the first time does not satisfy, up to a ``worst`` cost per sample."""
         data, enough = self.problem.data, DECISION.suspicious(self.problem.data.n_samples)
         out: list[Named] = []
         for suggestion, terms, states in begun:
             if self.interrupt():
                 break
             fit = anneal(data, terms, states, COOLING.schedule, self.interrupt)
-            if patient and enough < fit.cost / data.n_samples <= DECISION.selectable:
+            if enough < fit.cost / data.n_samples <= worst:
                 again = anneal(data, terms, states, COOLING.patient, self.interrupt)
                 fit = again if again.cost < fit.cost else fit
             if np.isfinite(fit.cost) and meant(fit):
