@@ -190,7 +190,7 @@ def _commas_are_decimal(first: str, rows: list[list[str]]) -> bool:
 def _with_earlier_rows(head: Head, delimiter: str | None) -> Head:
     """Rows of numbers above the body with its number of fields belong to it: what stands between them is an error.
 
-    So do rows in whose left fields Tektronix writes what others write in a preamble.
+    So do rows with words where the body has nothing: what Tektronix writes at the left, or a remark on a sample.
     """
     fields = split(head.body[0][1], delimiter)
     width = len(fields)
@@ -200,8 +200,8 @@ def _with_earlier_rows(head: Head, delimiter: str | None) -> Head:
         cells = split(text, delimiter)
         if len(cells) != width:
             return False
-        data = [cell for cell in cells[left:] if cell]
-        return looks_numeric(text) or (left > 0 and bool(data) and all(NUMBER.fullmatch(cell) for cell in data))
+        data = [cell for cell, field in zip(cells, fields, strict=True) if field and cell]
+        return looks_numeric(text) or ("" in fields and bool(data) and all(looks_numeric(cell) for cell in data))
 
     earlier = [i for i, (_, text) in enumerate(head.above) if belongs(text)]
     if not earlier:
