@@ -99,3 +99,19 @@ def test_another_equation_may_forecast_for_a_refused_one():
     data["forecaster"]["end"]["state"].append(0.0)
     with pytest.raises(InputError, match="size"):
         jetode.Model.from_json(data)
+
+
+def test_standard_errors_belong_to_their_terms_after_loading():
+    """A file lists terms in another order than a fit: errors go by name."""
+    loaded = jetode.load(SAVED / "chain_rossler_z.json")
+    fitted = replace(loaded.dynamics, regular=loaded.dynamics.identified.regular)
+    listed = [{(c.part, c.powers): c.standard_error for c in d.coefficients()} for d in (loaded.dynamics, fitted)]
+    assert list(listed[0]) != list(listed[1])
+    assert listed[0] == pytest.approx(listed[1], rel=1e-9)
+
+
+def test_an_equation_without_the_terms_of_its_fit_is_refused():
+    data = json.loads((SAVED / "chain_rossler_z.json").read_text())
+    data["regular"]["P"].pop()
+    with pytest.raises(InputError, match="terms of its fit"):
+        jetode.Model.from_json(data)
