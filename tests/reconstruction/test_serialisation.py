@@ -115,3 +115,22 @@ def test_an_equation_without_the_terms_of_its_fit_is_refused():
     data["regular"]["P"].pop()
     with pytest.raises(InputError, match="terms of its fit"):
         jetode.Model.from_json(data)
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("settings", "seed"), "exact"),
+        (("settings", "seed"), {}),
+        (("diagnostics", "stability"), [{"part": "P", "powers": [0, 0, 1]}]),
+        (("diagnostics", "stability"), [{"part": "P", "share": 1.0}]),
+        (("diagnostics", "oscillation"), "long"),
+        (("diagnostics", "evidence"), {"kind": "contest"}),
+        (("diagnostics", "evidence"), [1.0]),
+    ],
+)
+def test_what_a_forecast_or_an_export_reads_later_is_checked_when_loading(place, value):
+    data = json.loads((SAVED / "joint_lorenz.json").read_text())
+    data[place[0]][place[1]] = value
+    with pytest.raises(InputError, match="damaged"):
+        jetode.Model.from_json(data)
