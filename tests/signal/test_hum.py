@@ -50,6 +50,7 @@ def test_what_is_no_line_of_the_mains_stays(slow):
         "none": seconds(slow),
         "without a unit": jetode.Series(slow + hum(n, size=0.2 * spread), DT),
         "the signal itself": seconds(hum(n) + 0.3 * hum(n, 100.0) + 0.01 * slow / spread),
+        "a harmonic of the motion": seconds(np.tanh(3 * hum(n, 50 / 3)) + 0.01 * slow / spread),
         "of many frequencies": seconds(
             slow + 0.1 * spread * np.sin(2 * np.pi * (50 * DT + 4e-7 * np.arange(n)) * np.arange(n))
         ),

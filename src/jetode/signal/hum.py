@@ -27,6 +27,7 @@ class HumSettings:
     beside: int = 25  # bins of the spectrum on either side that it is compared with
     wander: float = 1.5  # bins: how far from the peak of the spectrum the frequency is looked for
     most: float = 0.5  # std: a larger line is the signal itself, which nothing is taken from
+    harmonics: int = 20  # of a periodic motion, which are no hum where they meet the mains
     left: float = 0.1  # of its power, after it was subtracted: a line that leaves more is none of one frequency
 
 
@@ -96,10 +97,29 @@ def _line(record: Series, values: FloatArray, settings: HumSettings) -> tuple[Hu
             continue
         peak = float(power[at - 2 : at + 3].max())
         near = np.concatenate([power[at - settings.beside : at - 4], power[at + 5 : at + settings.beside]])
-        if peak > settings.line * float(np.median(near)) and peak > settings.line / 4 * float(near.max()):
+        stands_out = peak > settings.line * float(np.median(near)) and peak > settings.line / 4 * float(near.max())
+        if stands_out and not _is_harmonic(power, at, settings):
             size = 2.0 * np.sqrt(float(power[at - 2 : at + 3].sum()) / 1.5) / float(np.hanning(values.size).sum())
             return Hum(float(size / values.std()), mains), at - 2 + int(np.argmax(power[at - 2 : at + 3]))
     return None
+
+
+def _is_harmonic(power: FloatArray, at: int, settings: HumSettings) -> bool:
+    """Whether the line is a whole multiple of the strongest line below it: then it belongs to the motion."""
+    low = settings.beside // 4
+    strongest = low + int(np.argmax(power[low : at - settings.beside]))
+    line, own = _centre(power, strongest), _centre(power, at - 2 + int(np.argmax(power[at - 2 : at + 3])))
+    times = round(own / line)
+    beside = power[strongest + 5 : strongest + settings.beside]
+    sharp = power[strongest] > settings.line * float(np.median(beside))
+    return sharp and 2 <= times <= settings.harmonics and abs(times * line - own) < 0.5 + 0.05 * times
+
+
+def _centre(power: FloatArray, at: int) -> float:
+    """A line's place between the bins: the vertex of the parabola through the logarithms around its peak, which Hann's
+    window makes good to a twentieth of a bin."""
+    left, top, right = np.log(power[at - 1 : at + 2] + np.finfo(float).tiny)
+    return at + 0.5 * float(left - right) / min(float(left - 2.0 * top + right), -1e-9)
 
 
 def _power(values: FloatArray) -> FloatArray:
