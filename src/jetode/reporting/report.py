@@ -163,7 +163,8 @@ def coefficients(model: Model) -> Table:
         ratio = abs(c.value / c.standard_error) if c.standard_error > 0 else np.nan
         error = "fixed" if c.standard_error == 0 else _number(c.standard_error, 2)
         kept = f"{100 * c.stability:.0f}\u202f%" if np.isfinite(c.stability) else "–"
-        rows.append((term.rate, term.term, term.value, error, term.unit, _number(ratio, 3), kept))
+        z = f"{float(_number(ratio, 3)):g}" if np.isfinite(ratio) else "–"
+        rows.append((term.rate, term.term, term.value, error, term.unit, z, kept))
     caption = (
         "Coefficients and where they stand; z is the value in units of its standard error, and a term is kept in so "
         "many of 100 resamplings of the record’s stretches"
