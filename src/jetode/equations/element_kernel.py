@@ -19,7 +19,8 @@ MOST_PARAMETERS = 2 + MODES
 ROOM = 2 + MOST_PARAMETERS  # of the results
 
 
-def _evaluate(kind: int, v: float, p: FloatArray, out: FloatArray) -> None:
+@Deferred
+def _element(kind: int, v: float, p: FloatArray, out: FloatArray) -> None:
     """f, ∂f/∂v and ∂f/∂p of one element at one place."""
     f = slope = g1 = g2 = g3 = 0.0
     if kind == CURVE:
@@ -109,5 +110,4 @@ def _evaluate(kind: int, v: float, p: FloatArray, out: FloatArray) -> None:
         out[4] = g3
 
 
-_element = Deferred(_evaluate)
 element, element_ready = _element.caller(), _element.ready
