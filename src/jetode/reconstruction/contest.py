@@ -69,6 +69,17 @@ class Contest:
             field.append(Scored(one, windowed_vpt(error, period), scores))
         return cls(tuple(field), trials, tuple(records))
 
+    def joined_by(self, others: Iterable[Contestant]) -> Contest:
+        """The same with further contestants."""
+        more = Contest.of(others, self.trials, self.records)
+        return Contest((*self.field, *more.field), self.trials, self.records)
+
+    @property
+    def open(self) -> bool:
+        """Whether a black box could still be chosen: not where something explicit is as good as trials can show."""
+        explicit = [s.mean for s in self.field if s.contestant.kind in ("equation", "memory")]
+        return max(explicit, default=0.0) < CONTEST.as_good * self.trials.steps / self.trials.period
+
     @property
     def baseline(self) -> Scored:
         """The best of the simple methods."""
