@@ -139,17 +139,21 @@ def fitted_forms(
 ) -> list[Trial]:
     """The most likely forms, at least one of every order, fitted to the whole record with their terms selected; those
     that a look at the stretch they were fitted on has left with hope.  No order above one that holds to its end."""
-    orders = (request.order,) if request.order else (2, 3, 4)
     compared: list[Trial] = []
-    for order in orders:
+    for order in (request.order,) if request.order else (2, 3, 4):
         if compared and (interrupt() or any(holds(trial).to_the_end for trial in _promising(compared))):
             break
-        known = start is not None and start.prepared.jets.u.shape[1] == order
-        prepared = start.prepared if start is not None and known else request.prepared(order)
-        compared += _on_stretch(prepared, order, start if known else None, request.functions.kinds, interrupt)
+        compared += _of_order(request, order, start, interrupt)
     hopeful = [trial for trial in _promising(compared) if holds(trial).long_enough]
     whole = (on_whole(trial, interrupt) for trial in hopeful if not interrupt())
     return [trial for trial in whole if trial is not None]
+
+
+def _of_order(request: Request, order: int, start: JointFit | None, interrupt: Interrupt) -> list[Trial]:
+    """Every form of one order on the stretch, with what the joint fit has found where it is of that order."""
+    if start is None or start.prepared.jets.u.shape[1] != order:
+        return _on_stretch(request.prepared(order), order, None, request.functions.kinds, interrupt)
+    return _on_stretch(start.prepared, order, start, request.functions.kinds, interrupt)
 
 
 def _promising(compared: list[Trial]) -> list[Trial]:
