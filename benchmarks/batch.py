@@ -1,10 +1,11 @@
-"""A thousand records through ``jetode batch``: seconds, and the same table undisturbed, killed three times, with two
-workers and on a local Dask cluster.
+"""Many records through ``jetode batch``: seconds, and whether three SIGKILLs change anything, with one worker, with two
+and on a local Dask cluster.
 
-    python benchmarks/batch.py --records 1000 --samples 400
+    python benchmarks/batch.py                               # 1,000 files, the paper's method: the batch is measured
+    python benchmarks/batch.py --records 100 --method joint  # the default fit, about a second a file
 
-Each record is a sine with its harmonic and 0.1 % noise; the fit is the paper's method with given degrees, a fraction of
-a second a file, so that what is measured is the batch.
+Each record is a damped oscillation, 400 samples with 1 % noise, of a frequency and a damping of its own.  The tables
+and model files of all runs are compared byte by byte with those of one worker that nobody disturbed.
 """
 
 from __future__ import annotations
@@ -17,82 +18,85 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
 
-DEGREES = ("--order", "2", "--denominator-degree", "1", "--numerator-degree", "2")
+DT, NOISE = 0.1, 0.01
+OPTIONS = {
+    "paper": ("--order", "2", "--denominator-degree", "1", "--numerator-degree", "2"),
+    "joint": ("--order", "2"),
+}
+WORKERS = {"one worker": ("--jobs", "1"), "two workers": ("--jobs", "2"), "Dask, two workers": ("--scheduler",)}
+KILLED_AT = (0.25, 0.5, 0.75)  # shares of the files
 
 
 def write_records(folder: Path, count: int, samples: int) -> None:
     """The files."""
-    t = 0.05 * np.arange(samples)
+    t = DT * np.arange(samples)
     for i in range(count):
         rng = np.random.default_rng(i)
-        a, b = 1.0 + rng.random(), 0.3 * rng.random()
-        values = np.sin(a * t) + b * np.sin(2 * a * t) + 1e-3 * rng.standard_normal(samples)
+        frequency, damping = 1.0 + rng.random(), 0.01 + 0.02 * rng.random()
+        values = np.exp(-damping * t) * np.sin(frequency * t) + NOISE * rng.standard_normal(samples)
         np.savetxt(folder / f"r{i:05}.csv", np.column_stack([t, values]), delimiter=",", header="t,x", comments="")
 
 
-def command(folder: Path, out: Path, *more: str) -> list[str]:
-    return [
-        sys.executable,
-        "-m",
-        "jetode",
-        "batch",
-        str(folder / "*.csv"),
-        "--out",
-        str(out),
-        "--quiet",
-        *DEGREES,
-        *more,
-    ]
-
-
-def timed(words: list[str]) -> float:
-    begin = time.perf_counter()
-    subprocess.run(words, check=True)
-    return time.perf_counter() - begin
-
-
-def killed(words: list[str], out: Path, count: int) -> float:
-    """Killed at about a quarter, a half and three quarters of the files."""
-    begin = time.perf_counter()
-    for share in (0.25, 0.5, 0.75):
+def run(words: list[str], out: Path, count: int, shares: tuple[float, ...]) -> tuple[float, int]:
+    """Seconds of a run that is killed at these shares of its files and started again, and how often it was caught."""
+    begin, caught = time.perf_counter(), 0
+    for share in shares:
         process = subprocess.Popen(words)
         while process.poll() is None and len(list(out.glob("chunks/*.chunk"))) < share * count:
-            time.sleep(0.2)
+            time.sleep(0.1)
         process.send_signal(signal.SIGKILL)
-        process.wait()
+        caught += process.wait() == -signal.SIGKILL
     subprocess.run(words, check=True)
-    return time.perf_counter() - begin
+    return time.perf_counter() - begin, caught
+
+
+def same(first: Path, second: Path) -> bool:
+    """Tables and models byte by byte, and no model that only one of them has."""
+    models = [sorted(path.name for path in (out / "models").iterdir()) for out in (first, second)]
+    return (
+        filecmp.cmp(first / "results.csv", second / "results.csv", shallow=False)
+        and models[0] == models[1]
+        and filecmp.cmpfiles(first / "models", second / "models", models[0], shallow=False)[1:] == ([], [])
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--records", type=int, default=1000)
     parser.add_argument("--samples", type=int, default=400)
+    parser.add_argument("--method", choices=list(OPTIONS), default="paper")
     asked = parser.parse_args()
+    from distributed import LocalCluster
+
     with tempfile.TemporaryDirectory() as place:
-        root = Path(place)
-        folder = root / "records"
+        folder = Path(place, "records")
         folder.mkdir()
         write_records(folder, asked.records, asked.samples)
-        seconds = {"one worker": timed(command(folder, root / "one", "--jobs", "1"))}
-        seconds["two workers"] = timed(command(folder, root / "two", "--jobs", "2"))
-        seconds["two workers, killed three times"] = killed(
-            command(folder, root / "killed", "--jobs", "2"), root / "killed", asked.records
-        )
-        from distributed import LocalCluster
-
-        with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
-            seconds["Dask, two workers"] = timed(
-                command(folder, root / "dask", "--scheduler", cluster.scheduler_address)
-            )
-        tables = [root / name / "results.csv" for name in ("one", "two", "killed", "dask")]
-        same = all(filecmp.cmp(tables[0], other, shallow=False) for other in tables[1:])
-        sizes = {path.name: path.stat().st_size for path in (root / "one").glob("*.*")}
-        print(json.dumps({"records": asked.records, "seconds": seconds, "same table": same, "bytes": sizes}, indent=1))
+        start = [sys.executable, "-m", "jetode", "batch", f"{folder}/*.csv", "--quiet", *OPTIONS[asked.method]]
+        reference = Path(place, "one worker")
+        found: dict[str, object] = {"records": asked.records, "samples": asked.samples, "method": asked.method}
+        for name, where in WORKERS.items():
+            on_dask = where == ("--scheduler",)
+            for shares in ((), KILLED_AT):
+                label = f"{name}, killed three times" if shares else name
+                out = Path(place, label)
+                with (
+                    LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+                    if on_dask
+                    else nullcontext() as dask
+                ):
+                    words = [*start, "--out", str(out), *where, *([dask.scheduler_address] if on_dask else [])]
+                    seconds, caught = run(words, out, asked.records, shares)
+                found[label] = {"seconds": round(seconds, 1), "kills": caught, "same": same(reference, out)}
+                print(label, found[label], file=sys.stderr, flush=True)
+        found["bytes"] = {path.name: path.stat().st_size for path in sorted(reference.glob("*.*"))}
+        print(json.dumps(found, indent=1))
 
 
 if __name__ == "__main__":

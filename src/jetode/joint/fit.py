@@ -41,10 +41,10 @@ CLEAN_ITERATIONS = 3000  # where the null space of a clean record has found noth
 FNN_SAMPLES = 3000
 DELAY = 0.5  # tc: of the false neighbours
 STOPPED = "The fit was stopped before its first candidate was fitted: allow it more time."
-UNFITTED = "No equation of the family could be fitted to this record."
+UNFITTED = "No equation of the kinds that were tried could be fitted to this record."
 UNFOLLOWED = (
-    "No equation of the family follows this record once its path has to obey it: another form, or noise that is not "
-    "white (give its size with sigma)."
+    "None of the equations that were tried follows the whole record: it obeys another kind of equation or none, or its "
+    "noise is larger than was estimated (then give its size, sigma)."
 )
 
 

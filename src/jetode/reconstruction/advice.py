@@ -31,7 +31,7 @@ def unfit(e: Evidence) -> str:
     if limits.drifts(e.drift, e.drift_z):
         return f"Use a stationary stretch: the mean drifts by {e.drift:.2g} std between the halves of the record."
     if e.sufficiency is not None and e.sufficiency.hidden:
-        return "Record another channel, or forecast from delays (kernel ridge), which see more than the jets."
+        return "Record another channel: the past of this one tells more than its slopes, so part of it is hidden."
     if e.oscillations < limits.few_oscillations:
         return _longer(e.oscillations)
     if e.colour > LIMITS.colour:

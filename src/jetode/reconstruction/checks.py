@@ -141,8 +141,8 @@ JOINT: tuple[Check[Evidence], ...] = (
         "Residual over estimated noise",
         lambda e: e.noise_ratio,
         lambda e: (
-            f"The equation leaves {e.noise_ratio:.2f} times the estimated noise unexplained: no equation of the "
-            "family fits this channel."
+            f"The equation leaves {e.noise_ratio:.2f} times the estimated noise unexplained: none that was tried "
+            "fits this channel."
         ),
         advice.unfit,
         at_most=LIMITS.noise_ratio,
@@ -152,8 +152,8 @@ JOINT: tuple[Check[Evidence], ...] = (
         "Residual of a record without noise [std]",
         lambda e: e.residual,
         lambda e: (
-            f"The record is clean, but the equation leaves {e.residual:.2g} of its std unexplained: no equation "
-            "of the family fits this channel."
+            f"The record is clean, but the equation leaves {e.residual:.2g} of its std unexplained: none that was "
+            "tried fits this channel."
         ),
         advice.unfit,
         at_most=LIMITS.clean_residual,
@@ -302,7 +302,7 @@ PAPER: tuple[Check[PaperEvidence], ...] = (
 
 REFUSAL: tuple[Check[RefusalEvidence], ...] = (
     Check(
-        "An equation of the family could be fitted to the record",
+        "An equation could be fitted to the record",
         lambda e: False,
         lambda e: e.reason,
         lambda e: e.advice,

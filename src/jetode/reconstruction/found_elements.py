@@ -51,7 +51,8 @@ class FoundElement:
     def sentence(self) -> str:
         """Where it is known."""
         low, high = self.visited
-        return f"The {self.name} is known for {self.variable} from {low:.3g} to {high:.3g}; beyond, it is extrapolated."
+        where = f"{self.variable} from {low:.3g} to {high:.3g}"
+        return f"The record shows the {self.name} for {where}; beyond, it is extrapolated."
 
 
 def found_elements(model: Model) -> tuple[FoundElement, ...]:

@@ -80,7 +80,8 @@ def _contestants(
         return
     say("fitting equations with model error")
     for one in approximations(request, trials, fitted, lambda: budget.spent, least):
-        name = f"an equation of order {one.identified.terms.dimension} with {one.free} coefficients"
+        size = f"{one.free} coefficient{'' if one.free == 1 else 's'}"
+        name = f"an equation of order {one.identified.terms.dimension} with {size}"
         yield Contestant(name, "equation", one.held_out, _regular_of(one, records), one.free)
 
 

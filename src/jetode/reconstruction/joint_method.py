@@ -31,6 +31,7 @@ from jetode.reconstruction.verdict import judge_refusal
 from jetode.records.series import Series, require_samples
 from jetode.signal.artefacts import without_dropouts
 from jetode.signal.decimate import reduce_all
+from jetode.signal.hum import without_hum
 from jetode.signal.screen import Screen, screen
 from jetode.signal.suitability import SUITABILITY
 from jetode.support.errors import InputError
@@ -101,8 +102,9 @@ def joint(
     constraints = Constraints.of(wanted or 3, required, forbidden, fixed, symmetric)
     budget = budget or Budget(max_seconds)
     given, dropped = without_dropouts(given)
+    given, hummed = without_hum(given)
     records, reduced = reduce_all(given)
-    notes = (*dropped, *reduced)
+    notes = (*dropped, *hummed, *reduced)
     info = RecordInfo.of(records, round(records[-1].dt / given[-1].dt), notes)
     settings = {
         "order": wanted,

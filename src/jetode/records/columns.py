@@ -20,10 +20,11 @@ from jetode.records.dates import past_midnight
 from jetode.records.resample import resampled
 from jetode.records.series import Series, uniform_step
 from jetode.records.table import Column, Reading, Table
-from jetode.records.units import is_date_name, is_time_name, split_unit, time_unit_of
+from jetode.records.units import is_counter_name, is_date_name, is_time_name, split_unit, time_unit_of
 from jetode.support.arrays import FloatArray
 from jetode.support.errors import InputError
 
+EPOCH_UNITS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
 # What makes a column the time, the strongest reason first.
 CLOCK_TESTS: tuple[Callable[[Column], bool], ...] = (
     lambda column: is_time_name(column.header or column.name) and column.kind != "other",
@@ -106,13 +107,20 @@ def choose(table: Table, reading: Reading) -> Choice:
     first = _first_column(table, value) if clock is None else None
     rest = [i for i in measured(table, group) if i not in (clock, first)]
     if value is None:
-        value = _only(table, rest)
+        value = _only(table, rest if clock is None else _without_counter(table, rest))
     if value == clock:
         raise InputError(f"{table.source}: column {table.label(value)} cannot be both the time and the record.")
     if clock is not None and asked is None:
         clock = _named_clock(table, value, table.columns[value].group)
     day = None if clock is None else _day(table, clock)
     return Choice(value, clock if clock is not None else first, day, first is not None)
+
+
+def _without_counter(table: Table, rest: list[int]) -> list[int]:
+    """Without a column that numbers the rows, where one other is left; a nameless one can only be the first."""
+    names = [table.columns[i].header or table.columns[i].name for i in rest]
+    left = [i for i, name in zip(rest, names, strict=True) if not is_counter_name(name) or (i > 0 and not name)]
+    return left if len(left) == 1 else rest
 
 
 def _only(table: Table, rest: list[int]) -> int:
@@ -122,7 +130,8 @@ def _only(table: Table, rest: list[int]) -> int:
     if not rest:
         raise InputError(f"{table.source} has a time column but no column of values.")
     raise InputError(
-        f"{table.source} has several columns ({table.labels()}); say which one is the record with 'column' (--column)."
+        f"{table.source} has several columns ({table.labels()}); say which one is the record with 'column' "
+        f"(--column {rest[0] + 1})."
     )
 
 
@@ -190,10 +199,20 @@ def _axis(table: Table, clock: int, times: NDArray[Any], day: NDArray[Any] | Non
         times = past_midnight(times)
     if times.dtype.kind == "f" or not times.size:
         unit = column.unit or time_unit_of(column.header or column.name)
-        return Axis(times.astype(np.float64), unit, column.start)
+        named = is_time_name(column.header or column.name) and column.start is None
+        return (_since_1970(times, unit) if named else None) or Axis(times.astype(np.float64), unit, column.start)
     start = times[0] if times.dtype.kind == "M" and not np.isnat(times[0]) else None
     origin = times[0] if times.dtype.kind == "M" or column.kind == "time of day" else np.timedelta64(0, "s")
     return Axis(np.asarray((times - origin) / np.timedelta64(1, "s"), dtype=np.float64), "s", start)
+
+
+def _since_1970(times: NDArray[Any], unit: str) -> Axis | None:
+    """Numbers that can only count from 1970 (in s, ms, µs or ns: the years 2001 to 2096), as dates."""
+    for symbol, seconds in EPOCH_UNITS.items():
+        if unit in ("", symbol) and times.size and bool(((times > 1e9 / seconds) & (times < 4e9 / seconds)).all()):
+            first = np.datetime64(0, "us") + np.timedelta64(round(float(times[0]) * seconds * 1e6), "us")
+            return Axis((times - times[0]) * seconds, "s", first)
+    return None
 
 
 def _confirmed(table: Table, axis: Axis, reading: Reading) -> Axis | None:
@@ -223,7 +242,7 @@ def _sampling(table: Table, choice: Choice, axis: Axis | None, reading: Reading)
         if step is None:
             raise InputError(f"{table.source} has no time column; give the sampling interval as 'dt' (--dt).")
         return step, column.t0 if dt is None else 0.0
-    step = _step_of(table, axis.times, column.step)
+    step = _step_of(table, axis.times, column.step if dt is None else dt)
     if dt is None:
         return step, float(axis.times[0])
     named = not choice.guessed and choice.clock is not None and _is_clock(table, choice.clock)
@@ -239,7 +258,10 @@ def _step_of(table: Table, times: FloatArray, stated: float | None) -> float:
     except InputError:
         if stated is None or not np.isfinite(times).all():
             raise
-        if np.abs(times - times[0] - stated * np.arange(times.size)).max() > stated:
+        steps = np.diff(times)
+        printed = float(np.min(steps, where=steps > 0, initial=np.inf))  # the smallest step they can show
+        allowed = max(stated, printed if np.isfinite(printed) and not (steps < 0).any() else 0.0)
+        if np.abs(times - times[0] - stated * np.arange(times.size)).max() > allowed:
             raise
         return stated
 

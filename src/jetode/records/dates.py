@@ -24,6 +24,7 @@ DAY = rf"(?P<a>\d{{1,4}})(?P<sep>[-/.])(?P<b>\d{{1,2}}|{'|'.join(m.title() for m
 ZONE = r"(?P<zone>Z|UTC|[+-]\d{2}(?::?\d{2})?)"
 DATE = re.compile(rf"{DAY}(?:(?:T|\s+|,\s*){TIME_OF_DAY}\s*{ZONE}?)?", re.IGNORECASE)
 CLOCK = re.compile(TIME_OF_DAY)
+ELAPSED = re.compile(r"(?P<minutes>\d{1,4}):(?P<seconds>[0-5]\d[.,]\d{1,9})")  # 12:07.250 without hours
 MICROSECONDS_PER_DAY = 86_400_000_000
 NO_ZONE = 10_000  # minutes; no offset from UTC is that large
 
@@ -35,7 +36,17 @@ def is_date(text: str) -> bool:
 
 
 def is_time_of_day(text: str) -> bool:
-    return CLOCK.fullmatch(text) is not None
+    """Hours and minutes, or minutes and seconds with decimals."""
+    return _time_of_day(text) is not None
+
+
+def _time_of_day(text: str) -> int | None:
+    """Microseconds."""
+    elapsed = ELAPSED.fullmatch(text)
+    if elapsed is not None:
+        return round(1e6 * (60 * int(elapsed["minutes"]) + float(elapsed["seconds"].replace(",", "."))))
+    match = CLOCK.fullmatch(text)
+    return None if match is None else _microseconds(match)
 
 
 def _microseconds(match: re.Match[str]) -> int | None:
@@ -60,8 +71,7 @@ class ClockCells:
     micro: array[int] = field(default_factory=lambda: array("q"))
 
     def add(self, text: str) -> bool:
-        match = CLOCK.fullmatch(text)
-        micro = None if match is None else _microseconds(match)
+        micro = _time_of_day(text)
         if micro is not None:
             self.micro.append(micro)
         return micro is not None
@@ -91,6 +101,7 @@ class DateCells:
     zones: array[int] = field(default_factory=lambda: array("q"))
     named: bool = False  # months by name, so b is the month
     american: bool = False  # AM or PM was seen
+    dotted: bool = False  # 04.05.2024, which nobody writes with the month first
     missing: list[int] = field(default_factory=list)
     example: str = ""
 
@@ -105,6 +116,7 @@ class DateCells:
         if self.zones and (zone == NO_ZONE) != (self.zones[0] == NO_ZONE):
             raise InputError("only some of the times have a time zone.")
         self.named = self.named or match["b"].isalpha()
+        self.dotted = self.dotted or match["sep"] == "."
         self.american = self.american or match["half"] is not None
         self.example = self.example or text
         self.days.extend((int(match["a"]), month, int(match["c"])))
@@ -142,7 +154,7 @@ class DateCells:
             return [(a, b, c)]
         year = np.where(c < 100, 2000 + c, c)
         day_first, month_first = (year, b, a), (year, a, b)
-        if self.named:
+        if self.named or self.dotted:
             return [day_first]
         return [month_first] if self.american else [day_first, month_first]
 

@@ -6,6 +6,7 @@
 | Tektronix TDS, TBS | the same in the fields to the left of the first rows of data |
 | Rigol DS | header cells ``Start,Increment`` with their values in the row below |
 | Rigol MSO, DHO | header cells ``t0 = -5e-4s, tInc = 1e-8`` |
+| LabChart | ``Interval=``, ``ChannelTitle=``, ``Range=`` with a tab before each value |
 | anybody | ``# dt=0.02``, ``# sampling rate: 200 Hz`` in comments at the top |
 """
 
@@ -17,18 +18,40 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from jetode.records.units import SECONDS, unit_symbol
+from jetode.records.units import SECONDS, split_unit, unit_symbol
 
 STEP_KEYS = frozenset(
-    {"sample interval", "sampling interval", "xinc", "x increment", "xincrement", "delta x", "dt", "tinc"}
-    | {"horizontal interval", "sample period", "sampling period", "sampling time", "sample time"}
+    {"sample interval", "sampling interval", "xinc", "x increment", "xincrement", "delta x", "dt", "tinc", "clock"}
+    | {
+        "interval",
+        "time interval",
+        "hresolution",
+        "abtastintervall",
+        "horizontal interval",
+        "sample period",
+        "sampling period",
+        "sampling time",
+        "sample time",
+    }
 )
 RATE_KEYS = frozenset(
-    {"sample rate", "sampling rate", "samplerate", "sampling frequency", "sample frequency", "fs", "sampling rate hz"}
+    {
+        "sample rate",
+        "sampling rate",
+        "samplerate",
+        "sampling frequency",
+        "sample frequency",
+        "fs",
+        "abtastrate",
+        "sampling rate hz",
+        "abtastfrequenz",
+    }
 )
-T0_KEYS = frozenset({"xorg", "x0", "t0", "x origin", "xorigin"})
-UNIT_KEYS = frozenset({"vertical units", "vertical unit", "yunits", "y units", "y unit label", "y unit"})
-TIME_UNIT_KEYS = frozenset({"horizontal units", "horizontal unit", "xunits", "x units", "x unit label", "x unit"})
+T0_KEYS = frozenset({"hoffset", "xorg", "x0", "t0", "x origin", "xorigin"})
+UNIT_KEYS = frozenset({"vunit", "vertical units", "vertical unit", "yunits", "y units", "y unit label", "y unit"})
+TIME_UNIT_KEYS = frozenset(
+    {"hunit", "horizontal units", "horizontal unit", "xunits", "x units", "x unit label", "x unit"}
+)
 PREFIXES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "m": 1e-3}
 QUANTITY = re.compile(r"(?:\w+:)?\s*(?P<number>[+-]?[\d.]+(?:[eE][+-]?\d+)?)\s*(?P<unit>\S*)")
 RATE_UNIT = re.compile(r"(?P<prefix>[kMGm]?)(Hz|Sa/s|S/s|Sps)?")
@@ -53,8 +76,10 @@ def stated(preamble: Iterable[Sequence[str]]) -> Stated:
         if len(cells) == 1:
             cells = re.split(r"[:=\t]\s*", cells[0], maxsplit=1)
         if len(cells) > 1:
-            key = re.sub(r"[_\s]+", " ", cells[0].strip(" :=")).lower()
-            values.setdefault(key, cells[1].strip())
+            written, scale = split_unit(cells[0].strip(" :=#%/"))
+            value = cells[1].strip()
+            key = re.sub(r"[_\s]+", " ", written).strip().lower()
+            values.setdefault(key, f"{value} {scale}" if scale and _number(value) is not None else value)
 
     def first(keys: frozenset[str]) -> str:
         return next((value for key, value in values.items() if key in keys), "")
@@ -73,7 +98,8 @@ def seconds(text: str) -> float | None:
     number = None if match is None else _number(match["number"])
     if match is None or number is None:
         return None
-    return number * SECONDS.get(match["unit"], 1.0)
+    unit = match["unit"]
+    return number * SECONDS.get(unit, SECONDS.get(unit.lower(), 1.0))
 
 
 def _period(text: str) -> float | None:
@@ -119,6 +145,16 @@ def _without_columns(rows: list[list[str]]) -> tuple[list[list[str]], Stated] | 
     said = Stated(_number(rows[-1][step]) or None, _number(rows[-1][start]) or 0.0)
     kept = [[c for i, c in enumerate(row) if i not in (start, step)] for row in rows[-2:]]
     return [*rows[:-2], *kept], said
+
+
+def channel_titles(rows: Sequence[Sequence[str]]) -> tuple[list[str], list[str]] | None:
+    """(names, units) of the columns from LabChart's lines ``ChannelTitle=`` and ``UnitName=`` or ``Range=``."""
+    said = {row[0]: list(row[1:]) for row in rows if len(row) > 1 and row[0].endswith("=")}
+    names = said.get("ChannelTitle=")
+    if names is None:
+        return None
+    units = said.get("UnitName=") or [cell.rpartition(" ")[2] for cell in said.get("Range=", [])]
+    return ["time", *names], ["", *(units + [""] * len(names))[: len(names)]]
 
 
 def counts_samples(numbers: Sequence[float]) -> bool:

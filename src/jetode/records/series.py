@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 MINIMUM_SAMPLES = 8
 # Steps of a time axis may differ by rounding of the printed times (half a unit of the last digit), not more.
 STEP_TOLERANCE = 1e-3
+COARSE = (
+    0.2  # share of repeated times from which on it is the clock that is coarse, not single samples that are doubled
+)
 # Beyond, squares and powers of values leave the range of float64; so do fifth powers of the sampling interval.
 LARGEST = 1e60
 LARGEST_STEP = 1e30
@@ -188,6 +191,11 @@ def uniform_step(times: FloatArray, place: Callable[[int], str] = "sample {}".fo
     bad = np.flatnonzero(steps <= 0)
     if bad.size:
         i = int(bad[0])
+        if (steps >= 0).all() and bad.size > COARSE * steps.size:
+            raise InputError(
+                f"The times repeat from {place(i + 1)} on ({times[i]:.10g}): they are written too coarsely to show the "
+                "sampling interval; give it as 'dt' (--dt)."
+            )
         kind = "repeats" if steps[i] == 0 else "is earlier than"
         raise InputError(
             f"The time at {place(i + 1)} ({times[i + 1]:.10g}) {kind} the one before it ({times[i]:.10g}); "

@@ -17,18 +17,28 @@ import numpy as np
 from jetode.records.dates import is_date, is_time_of_day
 from jetode.records.instruments import Stated, counts_samples, header_without_sampling, stated
 from jetode.records.table import Column, Kind
-from jetode.records.textlines import MISSING, NUMBER, content_of, count, find_encoding, looks_numeric, shown, split
-from jetode.records.units import SECONDS, is_time_name, unit_symbol
+from jetode.records.textheader import Head, header, states_a_value
+from jetode.records.textlines import (
+    MISSING,
+    NUMBER,
+    Line,
+    content_of,
+    decimal_point,
+    find_encoding,
+    looks_numeric,
+    number_of,
+    shown,
+    split,
+)
+from jetode.records.units import SECONDS, is_time_name
+from jetode.records.wordcolumns import without_words
 from jetode.support.errors import InputError
 
 SNIFFED_BYTES = 1 << 16
 SNIFFED_LINES = 200  # preambles of instruments have up to some tens of lines
 RUN = 3  # lines of numbers in a row that make a body
 DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
-HEADER_WORD = re.compile(r"\S+(?:\s*[\[(][^\])]*[\])])?")
 SEPARATOR_LINE = re.compile(r"\s*\"?sep=(.)\"?\s*", re.IGNORECASE)
-
-Line = tuple[int, str]  # 1-based number, content
 
 
 @dataclass(frozen=True)
@@ -49,19 +59,6 @@ class Layout:
         return len(self.positions) == self.width
 
 
-@dataclass(frozen=True)
-class Head:
-    """The first lines of a file: those before its body and those of its body."""
-
-    source: str
-    above: tuple[Line, ...]
-    body: tuple[Line, ...]
-    comments: tuple[str, ...]  # before the first line with content
-    separator: str | None
-    said: Stated | None = None  # by cells of the header
-    left: int = 0  # fields at the left of the data that are none
-
-
 def find_layout(source: str, opened: Callable[[str], IO[str]], head: bytes, skip_rows: int) -> Layout:
     """The layout of the file whose first bytes are ``head``; ``opened(encoding)`` opens it as text."""
     encoding = find_encoding(source, head)
@@ -69,8 +66,11 @@ def find_layout(source: str, opened: Callable[[str], IO[str]], head: bytes, skip
         lines, comments, separator = _first_lines(file, skip_rows)
     if not lines:
         raise InputError(f"{source} holds no data; it must have one row per sample.")
+    words: frozenset[int] = frozenset()
+    if not _has_body(lines):
+        lines, words = without_words(lines)
     first = _body_start(source, lines)
-    found = Head(source, tuple(lines[:first]), tuple(lines[first:]), comments, separator)
+    found = _without_counts(Head(source, tuple(lines[:first]), tuple(lines[first:]), comments, separator, words=words))
     delimiter, decimal_comma = _dialect(found)
     found = _without_sampling(_with_earlier_rows(found, delimiter), delimiter)
     positions, width = _positions(found, delimiter)
@@ -112,6 +112,11 @@ def _first_lines(file: IO[str], skip_rows: int) -> tuple[list[Line], tuple[str, 
     return lines, tuple(comments), separator
 
 
+def _has_body(lines: list[Line]) -> bool:
+    numeric = [looks_numeric(text) for _, text in lines]
+    return any(all(numeric[i : i + RUN]) for i in range(len(lines)))
+
+
 def _body_start(source: str, lines: list[Line]) -> int:
     """Index of the first line of the first run of numbers."""
     numeric = [looks_numeric(text) for _, text in lines]
@@ -121,6 +126,15 @@ def _body_start(source: str, lines: list[Line]) -> int:
     if len(lines) == 1:
         raise InputError(f"{source} holds a header but no rows of data.")
     raise InputError(_not_understood(source, lines))
+
+
+def _without_counts(head: Head) -> Head:
+    """Without the row in which BIOPAC counts the samples of each channel, under a time that is left empty."""
+    first, second = (re.split(r"[\t,;]", text) for _, text in (*head.body, *head.body[:1])[:2])
+    counts = {cell.strip() for cell in first[1:]} - {""}
+    if head.above and not first[0].strip() and second[0].strip() and len(counts) == 1 and counts.pop().isdigit():
+        return replace(head, body=head.body[1:])
+    return head
 
 
 def _not_understood(source: str, lines: list[Line]) -> str:
@@ -176,7 +190,7 @@ def _commas_are_decimal(first: str, rows: list[list[str]]) -> bool:
 def _with_earlier_rows(head: Head, delimiter: str | None) -> Head:
     """Rows of numbers above the body with its number of fields belong to it: what stands between them is an error.
 
-    So do rows in whose left fields Tektronix writes what others write in a preamble.
+    So do rows with words where the body has nothing: what Tektronix writes at the left, or a remark on a sample.
     """
     fields = split(head.body[0][1], delimiter)
     width = len(fields)
@@ -186,8 +200,8 @@ def _with_earlier_rows(head: Head, delimiter: str | None) -> Head:
         cells = split(text, delimiter)
         if len(cells) != width:
             return False
-        data = [cell for cell in cells[left:] if cell]
-        return looks_numeric(text) or (left > 0 and bool(data) and all(NUMBER.fullmatch(cell) for cell in data))
+        data = [cell for cell, field in zip(cells, fields, strict=True) if field and cell]
+        return looks_numeric(text) or ("" in fields and bool(data) and all(looks_numeric(cell) for cell in data))
 
     earlier = [i for i, (_, text) in enumerate(head.above) if belongs(text)]
     if not earlier:
@@ -213,7 +227,8 @@ def _positions(head: Head, delimiter: str | None) -> tuple[list[int], int]:
     width = len(rows[0])
     alike = [row for row in rows if len(row) == width]
     used = [any(row[i] for row in alike) for i in range(width)]
-    if head.above and len(names := split(head.above[-1][1], delimiter)) == width:
+    names = split(head.above[-1][1], delimiter) if head.above else []
+    if len(names) == width and not (len(head.above) > 1 and states_a_value(names)):
         used = [u or bool(name) for u, name in zip(used, names, strict=True)]
     used = [u and i >= head.left for i, u in enumerate(used)]
     first, last = used.index(True), width - used[::-1].index(True)
@@ -231,7 +246,7 @@ def _columns(
     """The columns with their names and units; None for a field that is none (a counter, cells of the header)."""
     kinds = _kinds(head, delimiter, decimal_comma, positions)
     preamble = [split(text, delimiter or ",") for _, text in (*head.above, *_left_fields(head, delimiter, positions))]
-    names, units = _header(head, delimiter, positions, width)
+    names, units = header(head, delimiter, positions, width)
     found = head.said or stated(preamble)
     if found.step is None:  # a comment rarely says in which unit
         found = replace(stated([[text] for text in head.comments]), time_unit="")
@@ -271,11 +286,11 @@ def _samples(head: Head, delimiter: str | None, decimal_comma: bool, positions: 
     rows = [split(text, delimiter) for _, text in head.body]
     rows = [row for row in rows if len(row) > positions[-1]]
 
-    def number(cell: str) -> float:
-        cell = cell.replace(",", ".") if decimal_comma else cell
-        return float(cell.replace("∞", "inf")) if NUMBER.fullmatch(cell) else float("nan")
+    def value(cell: str) -> float:
+        cell = decimal_point(cell, decimal_comma)
+        return number_of(cell) if NUMBER.fullmatch(cell) else float("nan")
 
-    return [[number(row[p]) for row in rows] for p in positions]
+    return [[value(row[p]) for row in rows] for p in positions]
 
 
 def _kinds(head: Head, delimiter: str | None, decimal_comma: bool, positions: list[int]) -> list[Kind]:
@@ -284,13 +299,16 @@ def _kinds(head: Head, delimiter: str | None, decimal_comma: bool, positions: li
     kinds: list[Kind] = []
     for position in positions:
         cell = next((row[position] for row in rows if len(row) > position and row[position].lower() not in MISSING), "")
-        number = NUMBER.fullmatch(cell.replace(",", ".") if decimal_comma else cell)
-        kinds.append("number" if number or not cell else "date" if is_date(cell) else _clock_or_number(cell))
+        kinds.append("other" if position in head.words else _kind(decimal_point(cell, decimal_comma), cell))
     return kinds
 
 
-def _clock_or_number(cell: str) -> Kind:
-    return "time of day" if is_time_of_day(cell) else "number"
+def _kind(plain: str, cell: str) -> Kind:
+    if not cell or NUMBER.fullmatch(plain):
+        return "number"
+    if is_date(cell) or is_time_of_day(cell):
+        return "date" if is_date(cell) else "time of day"
+    return "number" if looks_numeric(cell) else "other"
 
 
 def _left_fields(head: Head, delimiter: str | None, positions: list[int]) -> list[Line]:
@@ -298,68 +316,3 @@ def _left_fields(head: Head, delimiter: str | None, positions: list[int]) -> lis
     if positions[0] == 0 or delimiter is None:
         return []
     return [(n, delimiter.join(split(text, delimiter)[: positions[0]])) for n, text in head.body]
-
-
-def _header(head: Head, delimiter: str | None, positions: list[int], width: int) -> tuple[list[str], list[str]]:
-    """(names, units) of the columns, empty where the file gives none."""
-    empty = [""] * len(positions)
-    if not head.above:
-        return _names_in_comment((head.comments or ("",))[-1], delimiter, len(positions)) or empty, empty
-    rows = [_header_names(text, delimiter) for _, text in head.above[-2:]]
-    last, before = rows[-1], rows[-2] if len(rows) > 1 else []
-    units = _units(last)
-    if units and len(before) >= len(last) >= len(positions) and not looks_numeric(head.above[-2][1]):
-        return _placed(before, positions), _placed(units, positions)
-    _refuse_bad_first_row(head, last)
-    fitted = _fitted(last, positions, width)
-    if fitted is not None:
-        return fitted, empty
-    if len(head.above) == 1:
-        raise InputError(
-            f"{head.source} line {head.body[0][0]}: {count(len(positions), 'value')} under a header of "
-            f"{count(len(last), 'name')}; header and rows must have the same columns."
-        )
-    return empty, empty
-
-
-def _units(cells: list[str]) -> list[str]:
-    """The units of a row of nothing but units, else none at all."""
-    units = [unit_symbol(cell) if cell else "" for cell in cells]
-    return [unit or "" for unit in units] if any(cells) and None not in units else []
-
-
-def _fitted(names: list[str], positions: list[int], width: int) -> list[str] | None:
-    """The names at the columns' places, None where their number does not fit the rows."""
-    while len(names) > len(positions) and not names[-1]:
-        names = names[:-1]
-    if names and names[-1].lower() == "comment" and len(names) == len(positions) + 1:
-        names = names[:-1]  # LabVIEW's text files
-    if len(names) == len(positions):
-        return names
-    if positions[0] > 0 and len(names) in (positions[-1] + 1, width):
-        return _placed(names, positions)
-    return None
-
-
-def _placed(names: list[str], positions: list[int]) -> list[str]:
-    return [names[p] if p < len(names) else "" for p in positions]
-
-
-def _refuse_bad_first_row(head: Head, cells: list[str]) -> None:
-    """One odd cell in a first row of numbers is a bad value, not a header."""
-    numbers = sum(1 for cell in cells if NUMBER.fullmatch(cell))
-    if len(head.above) == 1 and numbers and numbers >= len(cells) / 2:
-        odd = next((cell for cell in cells if not NUMBER.fullmatch(cell)), "")
-        raise InputError(
-            f"{head.source} line {head.above[0][0]}: {shown(odd)} is not a number; correct the cell, or leave it "
-            "empty for a missing sample."
-        )
-
-
-def _names_in_comment(comment: str, delimiter: str | None, n: int) -> list[str] | None:
-    words = _header_names(comment, delimiter)
-    return words if len(words) == n > 1 and not any(NUMBER.fullmatch(w) for w in words) else None
-
-
-def _header_names(text: str, delimiter: str | None) -> list[str]:
-    return HEADER_WORD.findall(text) if delimiter is None else split(text, delimiter)

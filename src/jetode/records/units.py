@@ -11,13 +11,23 @@ from types import MappingProxyType
 
 TIME_NAME = re.compile(
     r"(t|time)([_ ]?(s|sec|ms|us|µs|μs|ns|min|h|hours?|d|days?|seconds?))?"
-    r"|timestamp|date[ _/]?time|elapsed[ _]?time|x-axis|x_value|zeit|temps|tiempo|__index_level_0__",
+    r"|time[ _]?stamp|date[ _/]?time|(elapsed|relative)[ _]?time|x-axis|x_value|__index_level_0__"
+    r"|zeit|zeitstempel|uhrzeit|temps|tiempo|tempo|tijd",
     re.IGNORECASE,
 )
-DATE_NAME = re.compile(r"date|datum|day|fecha", re.IGNORECASE)
-UNIT = re.compile(
-    r"(?P<name>.*?)\s*(?:\[(?P<square>[^\]]*)\]|\((?P<round>[^)]*)\)|/\s*(?P<slash>\S+)|(?:^|\s)in\s+(?P<word>\S+))\s*"
+COUNTER_NAME = re.compile(
+    r"#|n[or]\.?|index|idx|(sample|point|row)([ _]?(index|number|no\.?|#))?|pt|unnamed: 0|", re.IGNORECASE
 )
+DATE_NAME = re.compile(r"date|datum|day|fecha", re.IGNORECASE)
+SYMBOL = re.compile(
+    r"[pnuµμmkMG]?(s|V|A|W|Hz|Ω|Pa|bar|g|m|N|K|T|C|F|H|J|l|L|dB|dBm)(/\w+)?|%|°C|°F|min|h|deg|rad|mmHg|1"
+)
+UNIT = re.compile(
+    r"(?P<name>.*?)\s*(?:\[(?P<square>[^\]]*)\]|\((?P<round>[^)]*)\)|/\s*(?P<slash>\S+)|(?:^|\s)in\s+(?P<word>\S+)"
+    rf"|,\s+(?P<comma>{SYMBOL.pattern}))\s*"
+)
+UNIT_PLACES = ("square", "round", "slash", "word", "comma")
+ADDED = re.compile(r"\s+(Run #?\d+|\(LGR S/N.*\))$", re.IGNORECASE)  # what PASCO and HOBO write after the unit
 # one unit of time in seconds; the spelling is that of file headers
 SECONDS = MappingProxyType(
     {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0}
@@ -26,7 +36,9 @@ SECONDS = MappingProxyType(
 )
 # words that instruments write for the symbols of units
 SYMBOLS = MappingProxyType(
-    {"second": "s", "seconds": "s", "sec": "s", "volt": "V", "volts": "V", "ampere": "A", "amperes": "A", "amps": "A"}
+    {"second": "s", "seconds": "s", "sec": "s", "sekunden": "s", "minutes": "min", "minuten": "min"}
+    | {"milliseconds": "ms", "millis": "ms", "msec": "ms", "microseconds": "µs", "micros": "µs", "usec": "µs"}
+    | {"volt": "V", "volts": "V", "ampere": "A", "amperes": "A", "amps": "A"}
     | {
         "amp": "A",
         "watt": "W",
@@ -39,23 +51,25 @@ SYMBOLS = MappingProxyType(
         "sequence": "",
     }
 )
-SYMBOL = re.compile(
-    r"[pnuµμmkMG]?(s|V|A|W|Hz|Ω|Pa|bar|g|m|N|K|T|C|F|H|J|l|L|dB|dBm)(/\w+)?|%|°C|°F|min|h|deg|rad|mmHg|1"
-)
 
 
 def split_unit(name: str) -> tuple[str, str]:
     """``current (mA)`` → ``current``, ``mA``; the time column of Rohde & Schwarz is called ``in s``."""
-    match = UNIT.fullmatch(name)
+    match = UNIT.fullmatch(ADDED.sub("", name))
     if match is None or not (match["name"] or match["word"] in SECONDS):
         return name, ""
-    unit = match["square"] or match["round"] or match["slash"] or match["word"] or ""
-    return match["name"] or "time", unit.strip()
+    unit = next((match[kind] for kind in UNIT_PLACES if match[kind]), "").strip()
+    return match["name"] or "time", SYMBOLS.get(unit.lower(), unit)
 
 
 def is_time_name(name: str) -> bool:
     """t or time in any case, with or without a unit: ``Time [s]``, ``t_ms``, ``time/s``."""
     return TIME_NAME.fullmatch(split_unit(name)[0]) is not None
+
+
+def is_counter_name(name: str) -> bool:
+    """A column that numbers the rows: ``#``, ``Index``, ``sample #``, or the nameless first one that pandas writes."""
+    return COUNTER_NAME.fullmatch(name) is not None
 
 
 def is_date_name(name: str) -> bool:
@@ -67,13 +81,17 @@ def time_unit_of(name: str) -> str:
     """The unit that the name of a time column states."""
     base, unit = split_unit(name)
     match = TIME_NAME.fullmatch(base)
-    return unit or (match[3] if match and match[3] else "")
+    named = unit or (match[3] if match and match[3] else base)
+    symbol = SYMBOLS.get(named.lower(), named)
+    return symbol if unit or symbol in SECONDS else ""
 
 
 def unit_symbol(cell: str) -> str | None:
     """The unit that a cell of a units row states, or None where it states none: ``(ms)``, ``Volt``, ``mV``, ``[]``."""
     bracketed = re.fullmatch(r"[\[(](.*)[\])]", cell)
     text = (bracketed[1] if bracketed else cell).strip()
+    if re.fullmatch(r"h?h:mm(:ss([.,]\w+)?)?", text, re.IGNORECASE):
+        return ""
     if text.lower() in SYMBOLS:
         return SYMBOLS[text.lower()]
     return text if bracketed or SYMBOL.fullmatch(text) else None

@@ -1,6 +1,6 @@
 """The report's figures as plain data for plotly.js: traces with roles instead of colours, and a description each.
 
-Nothing here draws; ``templates/report.js`` does.  Curves are thinned so that the page stays small.
+Nothing here draws; ``templates/traces.js`` and ``report.js`` do.  Curves are thinned so that the page stays small.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from jetode.support.plotting import label
 
 MOST = 4000  # points of a curve
 MOST_SOLID = 7000  # points of a curve in space
+AT_REST = 0.05  # of the record's range: a long run that moves less has come to rest with the record
 GRID = 90  # of D = 0 in the plane
 
 
@@ -59,7 +60,9 @@ def all_figures(model: Model, forecast: Forecast, records: Sequence[Series]) -> 
     found = [record_figure(model, forecast, records)]
     path = model.dynamics.jet_path if records else None
     if path is not None:
-        found += [attractor_figure(model, path), *residual_figures(model, records[-1]), *singular_figures(model, path)]
+        found += [attractor_figure(model, path), *singular_figures(model, path)]
+        if model.shown_equation is not None:  # else they are those of something that nobody sees
+            found += residual_figures(model, records[-1])
     found += embedding_figures(model)
     return {figure.name: figure for figure in found}
 
@@ -77,14 +80,16 @@ def record_figure(model: Model, forecast: Forecast, records: Sequence[Series]) -
         if model.dynamics.path is not None:
             smoothed = model.dynamics.path[shown, 0]
             traces.append(_curve(start, info.dt, smoothed, mode="lines", role="smoothed", name="smoothed"))
+    relied = model.verdict.grade != "none"
     for low, high, name, role in (
         (forecast.lower, forecast.upper, "90 % band", "band"),
         (forecast.inner_lower, forecast.inner_upper, "50 % band", "inner"),
     ):
-        if low is not None and high is not None:
+        if low is not None and high is not None and relied:
             traces.append(_curve(end, forecast.dt, low, mode="lines", role="edge", name=name, hidden=True))
             traces.append(_curve(end, forecast.dt, high, mode="lines", role=role, name=name, fill="tonexty"))
-    traces.append(_curve(end, forecast.dt, forecast.values, mode="lines", role="model", name="forecast", width=2))
+    style = {"name": "forecast", "width": 2} if relied else {"name": "what was tried", "width": 1, "dash": "dot"}
+    traces.append(_curve(end, forecast.dt, forecast.values, mode="lines", role="model", **style))
     span = float(forecast.t[-1])
     first = max(info.t0, end - 2.0 * span)
     axes: dict[str, Any] = {
@@ -92,21 +97,22 @@ def record_figure(model: Model, forecast: Forecast, records: Sequence[Series]) -
         "yaxis": {"title": {"text": label(info.name or "value", info.unit)}},
     }
     if info.std:
-        lowest, highest = _reach(records, forecast)
+        lowest, highest = _reach([r.slice(max(0, int((first - r.t0) / r.dt)), r.n) for r in records[-1:]], forecast)
         axes["yaxis"]["range"] = [lowest, highest]
     return Figure(
         "record",
         "Record and forecast",
-        "Measured samples (dots), the signal without its noise (line) and the forecast beyond the last sample"
-        + (
-            " with the bands in which the truth is expected half and nine tenths of the time"
-            if forecast.lower is not None
-            else ""
-        )
+        "Measured samples (dots), the signal without its noise (line) and "
+        + (_ahead(forecast) if relied else "the best of what was tried, which did not hold: no forecast")
         + ". Double-click shows everything.",
         tuple(traces),
         axes,
     )
+
+
+def _ahead(forecast: Forecast) -> str:
+    bands = " with the bands in which the truth is expected half and nine tenths of the time"
+    return "the forecast beyond the last sample" + (bands if forecast.lower is not None else "")
 
 
 def _reach(records: Sequence[Series], forecast: Forecast) -> tuple[float, float]:
@@ -127,16 +133,23 @@ def attractor_figure(model: Model, jets: FloatArray) -> Figure:
     stop = int(np.argmin(inside)) if not inside.all() else run.shape[0]  # up to where it leaves for good
     d = min(3, path.shape[1])
     traces = []
-    for states, role, name in ((path, "smoothed", "record"), (run[:stop], "model", "model, long run")):
+    rests = bool(stop and np.all(np.ptp(run[:stop], axis=0) < AT_REST * np.ptp(path[~np.isnan(path[:, 0])], axis=0)))
+    shown = [(path, "smoothed", "record"), *([] if rests else [(run[:stop], "model", "model, long run")])]
+    for states, role, name in shown:
         points = {axis: numbers(states[:MOST_SOLID, i], 4) for i, axis in zip(range(d), "xyz", strict=False)}
         traces.append({**points, "mode": "lines", "role": role, "name": name, "width": 2 if d == 3 else 1})
     names = slope_labels(model.record.name, model.record.unit, model.record.time_unit, d)
+    what = "the equation" if model.shown_equation is not None else "what was tried"
     titles = {f"{axis}axis": {"title": {"text": name}} for axis, name in zip("xyz", names, strict=False)}
     return Figure(
         "attractor",
         "Attractor",
-        f"The record as signal, its slope{' and the slope of that' if d == 3 else ''}, and a long run of the equation "
-        "from the last sample. Both should fill the same region.",
+        f"The record as signal, its slope{' and the slope of that' if d == 3 else ''}"
+        + (
+            f". The motion has come to rest, and {what} stays there."
+            if rests
+            else f", and a long run of {what} from the last sample. Both should fill the same region."
+        ),
         tuple(traces),
         titles,
         solid=d == 3,

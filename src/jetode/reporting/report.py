@@ -8,13 +8,11 @@ equations of STIX Two Math (Open Font License): formulas look alike everywhere, 
 
 from __future__ import annotations
 
-import base64
 import json
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -31,10 +29,22 @@ from jetode.reporting.element_figures import element_figures
 from jetode.reporting.exports import FORMATS
 from jetode.reporting.figures import Figure
 from jetode.reporting.forecast_reach import lyapunov_exponent, next_steps, outlook, sentence
+from jetode.reporting.page_parts import FONT, LIBRARY, TRACES, packed, part
 
+NO_NOISE = 1e-4  # of the signal: less is as good as none
+AT_ZERO = 1e-9  # std: a coordinate of an equilibrium nearer to 0 is 0
 LONG_FORM = 60  # terms: a longer rational closure is left to model.json
 VERSIONS = ("jetode", "numpy", "scipy", "numba")
-LIBRARY, FONT = "plotly-gl3d.min.js.gz", "stix-two-math.woff2"
+# what forecasts are made by beside equations, in words
+METHODS = {
+    "repetition": "the last oscillations again",
+    "persistence": "as it is now",
+    "autoregression": "a weighted mean of past samples",
+    "analogue": "what followed where the record looked alike",
+    "kernel ridge": "a smooth function of past samples, without a formula",
+    "memory closure": "an equation whose state is a fading memory of the past",
+}
+GRADES = {"exact": "Exact", "approximate": "Approximate", "forecast": "Forecast only", "none": "None"}
 
 
 @dataclass(frozen=True)
@@ -62,6 +72,7 @@ def report(model: Model, forecast: Forecast, records: Sequence[Series] = (), com
     return environment.get_template("report.html").render(
         title=f"Reconstruction of {model.record.name or 'the record'}",
         grade=model.verdict.grade,
+        grade_name=GRADES[model.verdict.grade],
         sentence=sentence(model, ahead),
         steps=next_steps(model),
         facts=facts(model, ahead.text() if model.verdict.grade != "none" else "", records),
@@ -85,10 +96,11 @@ def report(model: Model, forecast: Forecast, records: Sequence[Series] = (), com
         },
         command=command,
         formats=tuple(FORMATS),
-        style=_part("report.css"),
-        script=_part("report.js"),
-        plotly=_packed(LIBRARY),
-        font=_packed(FONT),
+        style=part("report.css").decode(),
+        traces=part(TRACES).decode(),
+        script=part("report.js").decode(),
+        plotly=packed(LIBRARY),
+        font=packed(FONT),
     )
 
 
@@ -98,15 +110,6 @@ def _rational(model: Model) -> list[str]:
     if model.regular is None or closure is None or len(closure.numerator) + len(closure.denominator) > LONG_FORM:
         return []
     return NamedEquation(closure, (), model.record).html(4)[-1:]
-
-
-def _part(name: str) -> str:
-    return (files("jetode.reporting") / "templates" / name).read_text(encoding="utf-8")
-
-
-def _packed(name: str) -> str:
-    """A binary file of the templates as text that a page can hold."""
-    return base64.b64encode((files("jetode.reporting") / "templates" / name).read_bytes()).decode()
 
 
 def _script(text: str) -> str:
@@ -124,21 +127,22 @@ def facts(model: Model, held: str, records: Sequence[Series]) -> list[tuple[str,
     unit = f" {record.time_unit}" if record.time_unit else ""
     noise = model.summary()["noise"]
     sigma = f"{noise['sigma']:.3g} {record.unit}".strip()
+    size = f"{100 * noise['fraction']:.2g} % of the signal (σ\u00a0{sigma})"
     n = sum(r.n for r in records) or record.n
     missing = sum(int(np.isnan(r.values).sum()) for r in records)
     many = f"{len(records)} records, " if len(records) > 1 else ""
     exponent = lyapunov_exponent(model)
     period = model.oscillation
     out = [
-        ("Samples", f"{many}{n:,}".replace(",", "\u202f") + (f", {missing} missing" if missing else "")),
+        ("Samples", many + f"{n:,}".replace(",", "\u202f") + (f", {missing} missing" if missing else "")),
         ("Sampling interval", f"{record.dt:g}{unit}"),
-        ("Noise", f"{100 * noise['fraction']:.2g} % of the signal (σ {sigma})"),
+        ("Noise", size if noise["fraction"] >= NO_NOISE else f"less than {100 * NO_NOISE:g} % of the signal"),
         ("Oscillation", f"{period:.3g}{unit}, {period / record.dt:.3g} samples"),
     ]
     if np.isfinite(exponent):
         out.append(("Lyapunov time", f"{1 / exponent:.3g}{unit} (λ₁ = {exponent:.3g})"))
     found = model.diagnostics.get("lyapunov_spectrum") or {}
-    if found.get("exponents"):
+    if found.get("exponents") and found["kaplan_yorke_dimension"] > 0:  # else the motion comes to rest
         pairs = zip(found["exponents"], found["standard_errors"], strict=True)
         listed = ", ".join(with_error(value, error).replace(" ", "\u202f") for value, error in pairs)
         out.append(("Lyapunov spectrum", listed.replace("-", "−")))
@@ -195,8 +199,12 @@ def contest(model: Model) -> Table:
     for e in found.entries:
         low, middle, high = (f"{time / found.oscillation:.2f}" for time in (e.lower, e.time, e.upper))
         terms = "–" if e.terms is None else str(e.terms)
-        rows.append((e.name, middle, f"{low}\u202f–\u202f{high}", f"{e.score:.2f}", terms))
+        rows.append((_explained(e.name), middle, f"{low}\u202f–\u202f{high}", f"{e.score:.2f}", terms))
     return Table(caption, head, tuple(rows))
+
+
+def _explained(name: str) -> str:
+    return f"{name}: {METHODS[name]}" if name in METHODS else name
 
 
 def not_exact(model: Model) -> Table:
@@ -213,7 +221,8 @@ def equilibria(model: Model) -> Table:
     rows = []
     for e in model.diagnostics.get("equilibria") or ():
         values = ", ".join(f"{re:.3g}" + (f"{im:+.3g}i" if im else "") for re, im in e["eigenvalues"])
-        rows.append((_number(e["state"][0], 5), _number(e["state"][-1], 5), e["kind"], values))
+        state = [0.0 if abs(x) < AT_ZERO * spread else x for x, spread in zip(e["state"], model.spread, strict=False)]
+        rows.append((_number(state[0], 5), _number(state[-1], 5), e["kind"], values))
     names = ("x", "w") if model.named is None else (model.named.names[0], model.named.names[-1])
     return Table("Equilibria: where the equation stands still", (*names, "kind", "eigenvalues"), tuple(rows))
 

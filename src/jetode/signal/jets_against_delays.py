@@ -88,7 +88,7 @@ class Sufficiency:
         i = self.decisive
         jets, delays = self.best_jets[i], self.best_delays[i]
         much = f"{self.ahead[i]:g} oscillation{'s' * (self.ahead[i] != 1)} ahead"
-        said = f"{much}, delays leave an error of {delays:.2f} std and jets {jets:.2f}"
+        said = f"{much}, the past errs by {delays:.2f} std and value and slopes at one moment (jets) by {jets:.2f}"
         if self.hidden:
             return f"{said}, however many derivatives: a slow or thin coordinate is hidden from the jets."
         if self.delays_win:

@@ -22,7 +22,7 @@ from jetode.records.dates import ClockCells, DateCells
 from jetode.records.formats.base import UNPACKED_BYTES, UNPACKED_TIMES, Format, refuse_bomb, register
 from jetode.records.table import Reading, Table
 from jetode.records.textlayout import SNIFFED_BYTES, Layout, find_layout
-from jetode.records.textlines import MISSING, NUMBER, content_of, count, shown, split
+from jetode.records.textlines import MISSING, NUMBER, content_of, count, decimal_point, number_of, shown, split
 from jetode.support.arrays import FloatArray
 from jetode.support.errors import InputError
 
@@ -40,10 +40,10 @@ class NumberCells:
     numbers: array[float] = field(default_factory=lambda: array("d"))
 
     def add(self, text: str) -> bool:
-        plain = text.replace(",", ".") if self.decimal_comma else text
+        plain = decimal_point(text, self.decimal_comma)
         if not NUMBER.fullmatch(plain):
             return False
-        self.numbers.append(float(plain.replace("∞", "inf")))
+        self.numbers.append(number_of(plain))
         return True
 
     def add_missing(self) -> None:
