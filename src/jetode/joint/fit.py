@@ -89,14 +89,22 @@ class JointFit:
     complete: bool
 
 
-def polish(prepared: Prepared, terms_fit: Fit, sigma: float, interrupt: Callable[[], bool]) -> tuple[Data, Fit]:
-    """Carry a selected fit, D no longer held, to all samples at noise level ``sigma`` and to its final continuity."""
+def polish(
+    prepared: Prepared, terms_fit: Fit, sigma: float, interrupt: Callable[[], bool], searched: Data | None = None
+) -> tuple[Data, Fit]:
+    """Carry a selected fit, D no longer held, to all samples at noise level ``sigma`` and to its final continuity.
+
+    The path begins anew from the smoothed record; where that does not follow it (spikes that smoothing hides) and the
+    data that were ``searched`` are all of it, from the path of the search."""
     level = max(sigma, SEARCH.sigma)
     terms = released(terms_fit.terms, 1e-3 * PRIOR.ridge)
     model = Identified(terms, prepared.amplitude, prepared.time, level, np.zeros((0, 0)))
     bearable = np.inf if prepared.clean or interrupt() else HOPELESS  # a stopped fit ends with what it has
     data, path = estimate_path(model, prepared, interrupt, bearable)
     fit = replace(path, terms=terms)
+    whole = searched is not None and searched.y.size == data.y.size
+    if searched is not None and whole and not _follows(fit.cost, data, DECISION.gross):
+        fit = replace(terms_fit, terms=terms, states=path_states(terms_fit, searched)[data.layout.first])
     if not np.isfinite(fit.cost):
         return data, fit
     while True:
@@ -324,7 +332,7 @@ def fit_joint(
     if not (interrupt() or _follows(best.cost, found.data, DECISION.selectable)):
         return Refusal(UNFOLLOWED)
     say(WithModel("polishing coefficients and path"))
-    data, fit = polish(prepared, best.fit, prepared.sigma, interrupt)
+    data, fit = polish(prepared, best.fit, prepared.sigma, interrupt, found.data)
     if not _follows(fit.cost, data, np.inf if prepared.clean or interrupt() else DECISION.gross):
         return _unfollowed(interrupt)
     fit = centre_pole(data, fit, found.price, interrupt)

@@ -89,7 +89,7 @@ def sensible(kind: str, parameters: Parameters, v: FloatArray) -> bool:
         return abs(parameters[0]) < SIGN_WIDTH * std
     if kind in ("tanh", "arctan", "diode", "gaussian"):
         centre, width = parameters
-        return inner[0] < centre < inner[1] and SIGN_WIDTH * std < abs(width) < WIDEST * std
+        return low < centre < high and SIGN_WIDTH * std < abs(width) < WIDEST * std
     if kind == "sin":
         return abs(parameters[0]) * (high - low) > LEAST_TURN
     if kind in ("abs", "piecewise-linear"):
@@ -101,3 +101,9 @@ def sensible(kind: str, parameters: Parameters, v: FloatArray) -> bool:
     if kind == "exp":
         return LEAST_RISE < abs(parameters[0]) * (high - low) < 2.0 * STEEPEST
     return True
+
+
+def crossed(v: FloatArray) -> bool:
+    """Whether a coordinate is seen on both sides of 0, so that a function of it can be odd."""
+    below, above = np.quantile(v, (EDGE, 1.0 - EDGE))
+    return bool(below < 0.0 < above)

@@ -16,7 +16,7 @@ from jetode.joint.choose_terms import choose_terms
 from jetode.joint.elements.candidates import begin, candidate_of
 from jetode.joint.elements.combination import mixed_discovery
 from jetode.joint.elements.discover import DISCOVERY, Discovery, Suggestion
-from jetode.joint.elements.guesses import GUESSES, sensible
+from jetode.joint.elements.guesses import GUESSES, crossed, sensible
 from jetode.joint.elements.known import Known
 from jetode.joint.elements.likeness import Begun, other_names
 from jetode.joint.elements.rival import polynomial_rival
@@ -257,7 +257,7 @@ def settled(problem: Problem, candidate: Candidate, interrupt: Interrupt) -> Can
     for m, element in enumerate(candidate.form.elements):
         part, at = f"e{m}", SYMMETRIC.get(element.kind)
         fixed = tuple((term, value) for term, value in candidate.form.fixed if term[0] != part)
-        if at is not None:
+        if at is not None and crossed(_fit(candidate).states[:, element.variable]):
             fixed = (*fixed, ((part, (at,)), 0.0))
         if fixed == candidate.form.fixed or interrupt():
             continue
