@@ -163,7 +163,7 @@ def _dialect(head: Head) -> tuple[str | None, bool]:
 
 
 def _delimiter(first: str, body: list[str]) -> tuple[str | None, bool]:
-    for delimiter in ("\t", ";"):
+    for delimiter in ("\t", ";", "|"):
         if all(delimiter in line for line in body):
             return delimiter, _has_decimal_comma(body, delimiter)
     if not any("," in line for line in body):
