@@ -1,5 +1,8 @@
 """What several tests look at: made once per process, read by all."""
 
+import shutil
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -22,3 +25,26 @@ def noisy_lorenz(lorenz):
 def lorenz_model(noisy_lorenz):
     """The joint fit of it."""
     return jetode.reconstruct(noisy_lorenz)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A real Chromium, without a network of its own accord and drawing in software."""
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="Playwright is not installed: pip install playwright"
+    )
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("no Chromium on this machine: apt-get install chromium")
+    flags = ["--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+    flags += ["--disable-component-update", "--disable-sync", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+    with playwright.sync_playwright() as started:
+        launched = started.chromium.launch(executable_path=chromium, args=flags)
+        yield launched
+        launched.close()
+
+
+def pytest_collection_modifyitems(items):
+    """Modules with most slow tests first: a worker that gets one last would work alone at the end."""
+    slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
+    items.sort(key=lambda item: -slow[item.path])

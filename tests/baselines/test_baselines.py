@@ -40,6 +40,10 @@ def test_a_periodic_signal_is_followed(make):
     assert np.abs(rollout(WAVE, ENDS, 200) - truth(WAVE, 200)).max() < 0.02
 
 
+def test_fewer_than_one_analogue_are_refused():
+    assert all(analogue([RECORD], float(PERIOD), 0.3, count) is None for count in (0, -1))
+
+
 @pytest.mark.parametrize("name", [*SIMPLE, *BLACK_BOXES])
 def test_nothing_after_a_start_is_looked_at_and_units_do_not_matter(name):
     noisy = WAVE + 0.05 * np.random.default_rng(0).standard_normal(WAVE.size)

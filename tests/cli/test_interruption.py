@@ -62,6 +62,7 @@ def check_marked(folder):
     assert model.regular is not None and np.all(np.isfinite(model.forecast(0.1, samples=0).values))
 
 
+@pytest.mark.long
 def test_ctrl_c_keeps_the_best_model_so_far(folder):
     code, shown = interrupted_at(b"eliminating", folder)
     assert code == 3 and "Stopping with the best model so far" in shown and "Traceback" not in shown

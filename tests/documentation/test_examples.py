@@ -31,14 +31,8 @@ def run(command, folder, code=0):
     return done.stdout
 
 
-def scripts():
-    """The gallery; a recording of 20,000 samples that ends in the contest takes a minute."""
-    for path in sorted((ROOT / "examples").glob("*.py")):
-        yield pytest.param(path, id=path.stem, marks=[pytest.mark.long] if path.stem == "nickel" else [])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("script", list(scripts()))
+@pytest.mark.long
+@pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
 def test_gallery(script, tmp_path):
     arguments = [NICKEL] if script.stem == "nickel" else []
     if arguments and not NICKEL.exists():
@@ -72,7 +66,7 @@ def blocks(language: str) -> list[str]:
     return found
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_documented_commands(folder, monkeypatch, capfd):
     """One after the other in one folder: some use what an earlier one has written.  In this process, and once each
     where a command stands on several pages: to start it takes longer than to run it."""
@@ -87,7 +81,7 @@ def test_documented_commands(folder, monkeypatch, capfd):
         assert ended.value.code == 0, (words, capfd.readouterr().err)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_documented_python(folder, monkeypatch):
     """In this process, where warnings are errors too."""
     texts = blocks("python")

@@ -25,7 +25,7 @@ def test_page_and_notebook_are_made_of_the_script(script):
         assert cell["source"].splitlines()[0].replace('"', '\\"') in notebook
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_notebook_runs_and_says_what_the_page_says(script):
     page = script["markdown"](script["executed"](SOURCE))
     assert "exact -" in page and "still holds" in page and "function [rhs, x0, signal] = jetode_model()" in page

@@ -51,6 +51,7 @@ def undisturbed(tmp_path_factory):
 # -- the engine ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_two_workers_give_the_same_bits(undisturbed, tmp_path):
     assert study(tmp_path / "two", "--workers", "2") == undisturbed[1]
 
@@ -62,7 +63,7 @@ def test_results_hold_no_times(undisturbed):
     assert timings["workers"] == 1 and timings["total_seconds"] > 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_dask_cluster_gives_the_same_bits(undisturbed, tmp_path):
     distributed = pytest.importorskip("distributed")
     script = """
@@ -92,7 +93,7 @@ if __name__ == "__main__":
         server.stdout.close()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_killed_three_times_and_resumed_gives_the_same_results(undisturbed, tmp_path):
     """SIGKILL at random moments while chunks are being computed and written."""
     out = tmp_path / "killed"

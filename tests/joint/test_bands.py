@@ -51,6 +51,7 @@ def test_same_seed_same_band(record):
     assert np.all(band.inner_upper <= band.upper)
 
 
+@pytest.mark.long
 def test_band_is_calibrated():
     """With the exact equations, over one Lyapunov time, many stretches, starts and noises."""
     inside, inner = [], []

@@ -288,7 +288,7 @@ def test_a_model_from_given_equations_knows_its_shape():
     same(back.regular, ROSSLER_Z, 1e-9)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_rossler_z_under_noise():
     model = jetode.reconstruct(record_of_z(0.15))
     assert model.verdict.trusted and model.regular.is_chain

@@ -62,7 +62,7 @@ def test_the_fit_obeys_its_constraints(noisy_lorenz):
     assert odd.regular.D[(0, 0)] == 0.0 and set(odd.regular.a) == {(0, 1)}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["student", "outliers"])
 def test_heavy_tails_do_not_spoil_the_terms(kind):
     values = jetode.systems["lorenz"].simulate(60.0).observe("x").values

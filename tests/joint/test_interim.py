@@ -22,6 +22,7 @@ def duffing():
     return AMPLITUDE * run.values
 
 
+@pytest.mark.long
 def test_the_best_so_far_goes_on_where_the_search_ended(duffing):
     n, dt = 900, 0.1 * UNIT
     noisy = duffing[:n] + 0.02 * AMPLITUDE * np.random.default_rng(0).standard_normal(n)

@@ -28,6 +28,7 @@ def record():
     return jetode.Series(values, 0.04)
 
 
+@pytest.mark.long
 def test_the_search_finds_an_equation_that_only_this_form_has(record, monkeypatch):
     jets = prepare([record], 2).jets
     shipped = [c.form for rung in ladder(2) for scanned in (False, True) for c in rung.candidates(jets, scanned)]

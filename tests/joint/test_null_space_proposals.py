@@ -44,6 +44,7 @@ def test_van_der_pol_is_of_order_two():
     assert max(errors) < 1e-6
 
 
+@pytest.mark.long
 def test_lorenz_z_needs_order_four():
     """z of Lorenz leaves the sign of x open: no closure of order 3, an exact one of order 4."""
     trajectory = systems["lorenz"].simulate(45.0, dt=0.005, transient=50.0)

@@ -41,7 +41,7 @@ def test_starts_are_spread_over_what_is_known():
     assert _starts(known, 750, 30, 100) == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_limit_cycle_is_told_in_its_plane():
     """Many equations of three coordinates hold on a closed curve; the true one has two: v' = v − x − x² v."""
     record = jetode.systems["van_der_pol"].simulate(200.0, dt=0.05, transient=55.0).observe("x")
@@ -61,6 +61,7 @@ def test_single_wild_samples_leave_the_equation_exact(lorenz):
     assert model.verdict.trusted and model.identified.robust
 
 
+@pytest.mark.long
 def test_a_mean_far_from_0(lorenz):
     """Refused before any fit; the contest that follows takes its record as it is."""
     values = jetode.add_noise(lorenz.values, 0.05, np.random.default_rng(0))[:2400:4]

@@ -99,3 +99,38 @@ def test_another_equation_may_forecast_for_a_refused_one():
     data["forecaster"]["end"]["state"].append(0.0)
     with pytest.raises(InputError, match="size"):
         jetode.Model.from_json(data)
+
+
+def test_standard_errors_belong_to_their_terms_after_loading():
+    """A file lists terms in another order than a fit: errors go by name."""
+    loaded = jetode.load(SAVED / "chain_rossler_z.json")
+    fitted = replace(loaded.dynamics, regular=loaded.dynamics.identified.regular)
+    listed = [{(c.part, c.powers): c.standard_error for c in d.coefficients()} for d in (loaded.dynamics, fitted)]
+    assert list(listed[0]) != list(listed[1])
+    assert listed[0] == pytest.approx(listed[1], rel=1e-9)
+
+
+def test_an_equation_without_the_terms_of_its_fit_is_refused():
+    data = json.loads((SAVED / "chain_rossler_z.json").read_text())
+    data["regular"]["P"].pop()
+    with pytest.raises(InputError, match="terms of its fit"):
+        jetode.Model.from_json(data)
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("settings", "seed"), "exact"),
+        (("settings", "seed"), {}),
+        (("diagnostics", "stability"), [{"part": "P", "powers": [0, 0, 1]}]),
+        (("diagnostics", "stability"), [{"part": "P", "share": 1.0}]),
+        (("diagnostics", "oscillation"), "long"),
+        (("diagnostics", "evidence"), {"kind": "contest"}),
+        (("diagnostics", "evidence"), [1.0]),
+    ],
+)
+def test_what_a_forecast_or_an_export_reads_later_is_checked_when_loading(place, value):
+    data = json.loads((SAVED / "joint_lorenz.json").read_text())
+    data[place[0]][place[1]] = value
+    with pytest.raises(InputError, match="damaged"):
+        jetode.Model.from_json(data)

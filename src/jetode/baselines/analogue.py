@@ -26,7 +26,7 @@ def analogue(
     blocks = Blocks.of(records, period)
     length = max(2, round(window * blocks.period))
     library, _, owners, places = blocks.windows(length)
-    if library.shape[0] < 2 * count:
+    if not 0 < 2 * count <= library.shape[0]:
         return None
     squares, apart = np.sum(library**2, axis=1), max(1, round(APART * blocks.period))
 

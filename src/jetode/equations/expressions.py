@@ -15,6 +15,7 @@ from jetode.support.errors import InputError
 
 ExactPolynomial = dict[Exponents, Fraction]
 MAX_POWER = 20
+TOO_LARGE = (float("inf"),)  # what Python reads a literal like 1e999 as
 
 
 def parse_polynomial(
@@ -43,7 +44,7 @@ class _Reader:
 
     def read(self, node: ast.expr) -> ExactPolynomial:
         match node:
-            case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
+            case ast.Constant(value=int() | float() as value) if not isinstance(value, bool) and value not in TOO_LARGE:
                 return self._constant(Fraction(str(value)))
             case ast.Name(id=name) if name in self.variables:
                 return self._variable(self.variables.index(name))

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from jetode.equations.element_kernel import ROOM, element
+from jetode.equations.element_kernel import ROOM, element, element_ready
 from jetode.equations.elements import Element
 from jetode.equations.polynomials import Exponents, Polynomial, graded_order, monomial_program
 from jetode.support.arrays import FloatArray, IntArray
@@ -71,6 +71,10 @@ class Field:
             if not 0 <= one.variable < self.dimension:
                 raise InputError(f"An element must be of one of {self.dimension} coordinates. Got {one} instead.")
 
+    def __reduce__(self) -> tuple[type[Field], tuple[object, ...]]:
+        """Another process makes its own arrays."""
+        return Field, (self.dimension, self.rows, self.denominator, self.elements)
+
     @classmethod
     def polynomial(cls, rows: Sequence[Mapping[Exponents, float]], elements: Sequence[Element] = ()) -> Field:
         """One polynomial per component."""
@@ -103,6 +107,8 @@ class Field:
         variable = np.where(variable == self.n_variables - 1, table - 1, variable + 1)
         layout = [self.dimension, self.chain, len(self.elements), denominator is not None, nested]
         parameters: list[float] = []
+        if self.elements:
+            element_ready()
         for one in self.elements:
             layout += [one.info.code, one.variable, len(parameters)]
             parameters += one.parameters

@@ -137,7 +137,8 @@ def place_windows(
             "lower 'half_width' or give a longer record."
         )
     if placement == "even":
-        return np.unique(np.round(np.linspace(low, high, count)).astype(np.int64))
+        centres = np.round(np.linspace(low, high, count)).astype(np.int64)
+        return centres[np.append(True, centres[1:] > centres[:-1])]
     rng = np.random.default_rng(0) if rng is None else rng
     available = high - low + 1
     return np.sort(low + rng.choice(available, size=min(count, available), replace=False)).astype(np.int64)

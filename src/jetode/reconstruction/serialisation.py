@@ -20,6 +20,7 @@ from jetode.reconstruction.dynamics.black_box import BlackBoxDynamics
 from jetode.reconstruction.dynamics.memory import MemoryDynamics
 from jetode.reconstruction.dynamics.rational import RationalDynamics
 from jetode.reconstruction.dynamics.regular import RegularDynamics
+from jetode.reconstruction.evidence import evidence_of
 from jetode.reconstruction.held_out_bands import HeldOutBands
 from jetode.reconstruction.record_info import RecordInfo, SplineInfo
 from jetode.reconstruction.verdict import Verdict
@@ -85,6 +86,7 @@ def from_json(data: Mapping[str, Any]) -> dict[str, Any]:
         raise InputError(f"The model has version {data.get('version')}, and this jetode reads versions {known}.")
     _check(data)
     try:
+        evidence_of(data["diagnostics"])  # read when it is asked for, and whether it can be is known now
         return {
             "method": str(data["method"]),
             "noise_sigma": float(data["noise"]["sigma"]),

@@ -1,6 +1,6 @@
 """The report's figures as plain data for plotly.js: traces with roles instead of colours, and a description each.
 
-Nothing here draws; ``templates/report.js`` does.  Curves are thinned so that the page stays small.
+Nothing here draws; ``templates/traces.js`` and ``report.js`` do.  Curves are thinned so that the page stays small.
 """
 
 from __future__ import annotations

@@ -8,13 +8,11 @@ equations of STIX Two Math (Open Font License): formulas look alike everywhere, 
 
 from __future__ import annotations
 
-import base64
 import json
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -32,13 +30,13 @@ from jetode.reporting.element_figures import element_figures
 from jetode.reporting.exports import FORMATS
 from jetode.reporting.figures import Figure
 from jetode.reporting.forecast_reach import lyapunov_exponent, next_steps, outlook, sentence
+from jetode.reporting.page_parts import FONT, LIBRARY, TRACES, packed, part
 
 NO_NOISE = 1e-4  # of the signal: less is as good as none
 AT_ZERO = 1e-9  # std: a coordinate of an equilibrium nearer to 0 is 0
 LONG_FORM = 60  # terms: a longer rational closure is left to model.json
 VERSIONS = ("jetode", "numpy", "scipy", "numba")
 GRADES = {"exact": "Exact", "approximate": "Approximate", "forecast": "Forecast only", "none": "None"}
-LIBRARY, FONT = "plotly-gl3d.min.js.gz", "stix-two-math.woff2"
 
 
 @dataclass(frozen=True)
@@ -91,10 +89,11 @@ def report(model: Model, forecast: Forecast, records: Sequence[Series] = (), com
         },
         command=command,
         formats=tuple(FORMATS),
-        style=_part("report.css"),
-        script=_part("report.js"),
-        plotly=_packed(LIBRARY),
-        font=_packed(FONT),
+        style=part("report.css").decode(),
+        traces=part(TRACES).decode(),
+        script=part("report.js").decode(),
+        plotly=packed(LIBRARY),
+        font=packed(FONT),
     )
 
 
@@ -104,15 +103,6 @@ def _rational(model: Model) -> list[str]:
     if model.regular is None or closure is None or len(closure.numerator) + len(closure.denominator) > LONG_FORM:
         return []
     return NamedEquation(closure, (), model.record).html(4)[-1:]
-
-
-def _part(name: str) -> str:
-    return (files("jetode.reporting") / "templates" / name).read_text(encoding="utf-8")
-
-
-def _packed(name: str) -> str:
-    """A binary file of the templates as text that a page can hold."""
-    return base64.b64encode((files("jetode.reporting") / "templates" / name).read_bytes()).decode()
 
 
 def _script(text: str) -> str:

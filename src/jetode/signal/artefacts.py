@@ -2,8 +2,8 @@
 
 All by the samples alone.  *Clipped*: many samples are exactly the largest (or smallest) one, many more than share any
 other value, so that a coarse converter does not count.  *Dropouts*: runs of exact zeros that the signal jumps to and
-from, in steps it makes nowhere else.  *Hum*: a line at 50 or 60 Hz far above its neighbourhood, of records whose time
-has a unit.  *Gain*: the trend of the spread over parts of the record, in standard errors that its oscillations leave.
+from, in steps it makes nowhere else.  *Hum*: a line of the mains (:mod:`.hum`).  *Gain*: the trend of the spread over
+parts of the record, in standard errors that its oscillations leave.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from jetode.records.series import Series
-from jetode.records.units import SECONDS
+from jetode.signal.hum import DEFAULT as HUM
+from jetode.signal.hum import Hum, find_hum
 from jetode.signal.oscillations import count_oscillations
 from jetode.signal.scales import filled
 from jetode.support.arrays import BoolArray, FloatArray
@@ -29,9 +30,6 @@ class ArtefactSettings:
     crowded: float = 4.0  # times the samples at the limit over those at the most common value between the limits
     jump: float = 8.0  # times the median step, at both ends of a run of zeros: no signal sampled well makes it
     fewest_dropped: int = 2  # samples in all
-    mains: tuple[float, ...] = (50.0, 60.0)  # Hz
-    line: float = 40.0  # times the median power beside it: a line of noise alone exceeds it once in e^40
-    beside: int = 25  # bins of the spectrum on either side that it is compared with
     parts: int = 8  # of the record, for the trend of its gain
     gain: float = 0.25  # of the spread, over the record: less is no reason to doubt an equation,
     gain_significance: float = 4.0  # if it is not this many standard errors
@@ -59,7 +57,8 @@ class Artefacts:
         if self.dropped:
             found.append(f"{100 * self.dropped:.2g} % of the samples are dropouts to zero; they count as missing.")
         if self.hum:
-            found.append(f"Mains hum of {self.hum:.2g} std at {self.mains:g} Hz: shield the channel, or filter it out.")
+            handled = ", which a fit tries to subtract" if self.hum <= HUM.most else ""
+            found.append(f"Mains hum of {self.hum:.2g} std at {self.mains:g} Hz{handled}: shield the channel.")
         if self.gain:
             size = f"The signal changes its size by {100 * self.gain:+.0f} % over the record"
             found.append(f"{size}: a gain that drifts, unless it grows or decays by itself.")
@@ -74,8 +73,9 @@ def find_artefacts(record: Series, settings: ArtefactSettings = DEFAULT) -> Arte
     values, n = record.values, max(record.n, 1)
     clipped, dropped = clipped_samples(values, settings), dropped_samples(values, settings)
     clean = np.where(dropped, np.nan, values)
-    hum, mains = _hum(record, filled(clean), settings) if np.isfinite(clean).any() else (0.0, 0.0)
-    return Artefacts(float(clipped.sum()) / n, float(dropped.sum()) / n, hum, mains, _gain(filled(clean), settings))
+    hum = find_hum(record, filled(clean)) if np.isfinite(clean).any() else Hum()
+    shares = float(clipped.sum()) / n, float(dropped.sum()) / n
+    return Artefacts(*shares, hum.amplitude, hum.mains, _gain(filled(clean), settings))
 
 
 def clipped_samples(values: FloatArray, settings: ArtefactSettings = DEFAULT) -> BoolArray:
@@ -121,26 +121,6 @@ def without_dropouts(records: Sequence[Series]) -> tuple[tuple[Series, ...], tup
             which = f" of record {i + 1}" if len(records) > 1 else ""
             notes.append(f"{count} samples{which} that drop to zero count as missing")
     return tuple(out), tuple(notes)
-
-
-def _hum(record: Series, values: FloatArray, settings: ArtefactSettings) -> tuple[float, float]:
-    """(amplitude in std, frequency in Hz) of the mains line, zeros where there is none."""
-    unit = SECONDS.get(record.time_unit)
-    if unit is None or values.size < 8 * settings.beside or not np.ptp(values) > 0:
-        return 0.0, 0.0
-    window = np.hanning(values.size)
-    power = np.abs(np.fft.rfft(window * (values - values.mean()))) ** 2
-    resolution = 1.0 / (record.dt * unit * values.size)
-    for mains in settings.mains:
-        at = round(mains / resolution)
-        if not settings.beside + 4 < at < power.size - settings.beside - 4:
-            continue
-        peak = float(power[at - 2 : at + 3].max())
-        near = np.concatenate([power[at - settings.beside : at - 4], power[at + 5 : at + settings.beside]])
-        if peak > settings.line * float(np.median(near)) and peak > settings.line / 4 * float(near.max()):
-            amplitude = 2.0 * np.sqrt(float(power[at - 2 : at + 3].sum()) / 1.5) / float(window.sum())
-            return float(amplitude / values.std()), mains
-    return 0.0, 0.0
 
 
 def _gain(values: FloatArray, settings: ArtefactSettings) -> float:

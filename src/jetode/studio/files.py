@@ -10,7 +10,6 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files as resources
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
 
 from jetode import __version__
+from jetode.reporting.page_parts import scripts
 from jetode.studio.settings import EXPORT, FORECAST, MODEL, PAGE, REPORT
 from jetode.studio.texts import say, texts
 
@@ -60,16 +60,13 @@ class Asset:
 
 @cache
 def assets() -> dict[str, Asset]:
-    """Every file of the page by name, plotly.js of the installed package included."""
+    """Every file of the page by name, with the scripts that the report draws by."""
     found = {}
     for entry in (resources("jetode.studio") / "static").iterdir():
         kind = TYPES.get(Path(entry.name).suffix)
         if kind is not None:
             found[entry.name] = Asset(entry.read_bytes(), kind)
-    spec = find_spec("plotly")
-    if spec is not None and spec.submodule_search_locations:
-        bundle = Path(spec.submodule_search_locations[0]) / "package_data" / "plotly.min.js"
-        found["plotly.js"] = Asset(bundle.read_bytes(), TYPES[".js"])
+    found |= {name: Asset(content, TYPES[".js"]) for name, content in scripts().items()}
     return found
 
 

@@ -41,10 +41,15 @@ def kernel(**options: Any) -> Callable[[Function], Function]:
 
     def decorate(function: Function) -> Function:
         dispatcher: Any = njit(no_cfunc_wrapper=True, nogil=True, **options)(function)
-        dispatcher._cache = _StampedCache(function)
+        dispatcher._cache = cache_of(function)
         return dispatcher
 
     return decorate
+
+
+def cache_of(function: Callable[..., Any]) -> caching.FunctionCache:
+    """The place on disk for what a function is compiled to."""
+    return _StampedCache(function)
 
 
 def leaf(**options: Any) -> Callable[[Function], Function]:

@@ -104,12 +104,12 @@ def test_a_second_run_does_nothing_twice_and_a_changed_file_again(folder, tmp_pa
     assert first.splitlines()[1] == table(copy, tmp_path / "out")[0].splitlines()[1] != ""
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_two_workers_give_the_same_table(folder, tmp_path):
     assert table(folder, tmp_path / "one")[0] == table(folder, tmp_path / "two", workers=2)[0]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(os.name == "nt", reason="needs SIGKILL")
 def test_a_killed_run_loses_nothing(folder, tmp_path):
     """Killed three times while it works; what it leaves is used, and the table is that of an undisturbed run."""

@@ -36,6 +36,8 @@ class DrawSettings:
     moves: float = 0.05  # std of the second half of a run, in units of which coefficients are of order 1
     steady: float = 0.5  # std of the last third over that of the first: less is coming to rest
     crossings: int = 8  # of the mean: fewer are no oscillation
+    glance: float = 150.0  # tc of a first look at the exponent: nine in ten draws that move are regular, told by then
+    followed: float = 1500.0  # tc of the exponent itself
     chaotic: float = 0.01  # largest exponent × tc of a chaotic flow, twice its typical standard error
     regular_share: float = 0.1  # of draws that oscillate regularly and are taken all the same: they are easy to imitate
     triads: float = 0.5  # share of triads among the draws
@@ -79,8 +81,8 @@ def draw(seed: int, settings: DrawSettings = SETTINGS) -> Flow | None:
     periodic_too = bool(rng.uniform() < settings.regular_share)
     make, kind = (_triad, "triad") if rng.uniform() < settings.triads else (_jerk, "jerk")
     for _ in range(settings.tries):
-        flow = _taken(make(rng, settings), rng, kind, settings)
-        if flow is not None and (flow.chaotic or periodic_too):
+        flow = _taken(make(rng, settings), rng, kind, periodic_too, settings)
+        if flow is not None:
             return flow
     return None
 
@@ -143,8 +145,8 @@ def _monomials(degree: int) -> list[Exponents]:
     return [(a, b, c) for a in every for b in every for c in every if a + b + c <= degree]
 
 
-def _taken(rows: Rows, rng: np.random.Generator, kind: str, settings: DrawSettings) -> Flow | None:
-    """The flow where it stays and moves, else None."""
+def _taken(rows: Rows, rng: np.random.Generator, kind: str, periodic_too: bool, settings: DrawSettings) -> Flow | None:
+    """The flow where it stays, moves and is chaotic (or ``periodic_too``), else None."""
     field = Field.polynomial(list(rows))
     control = {"rtol": 1e-7, "atol": 1e-7, "bound": settings.bound, "max_steps": 40_000}
     first = integrate(field, rng.uniform(-1.0, 1.0, 3), round(settings.look / settings.step), settings.step, **control)
@@ -157,12 +159,19 @@ def _taken(rows: Rows, rng: np.random.Generator, kind: str, settings: DrawSettin
     if run.stop is not Stop.COMPLETED or not all(_moves(x, settings) for x in run.states.T):
         return None
     tc = min(time_scale(x, settings.step) for x in run.states.T)
-    exponent = lyapunov_spectrum(field, run.states[-1], 1500.0 * tc, tc / 20.0, count=1)
-    value, error = float(exponent.exponents[0]), float(exponent.standard_errors[0])
-    if not isfinite(value):
+    if not periodic_too and not _exponent(field, run.states[-1], tc, settings.glance)[0] * tc > settings.chaotic:
         return None
+    value, error = _exponent(field, run.states[-1], tc, settings.followed)
     chaotic = value * tc > settings.chaotic and value > 4.0 * error
+    if not isfinite(value) or not (chaotic or periodic_too):
+        return None
     return Flow(rows, tuple(float(v) for v in run.states[-1]), value, chaotic, kind)
+
+
+def _exponent(field: Field, state: FloatArray, tc: float, length: float) -> tuple[float, float]:
+    """The largest Lyapunov exponent over ``length`` tc, with its standard error."""
+    found = lyapunov_spectrum(field, state, length * tc, tc / 20.0, count=1)
+    return float(found.exponents[0]), float(found.standard_errors[0])
 
 
 def _moves(x: FloatArray, settings: DrawSettings) -> bool:

@@ -3,10 +3,6 @@ have none, and their kernels are compiled with a call in place of the loops.  Un
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
 from jetode.equations.element_kernel import element
 from jetode.joint.shooting.sums import LEAF
 from jetode.support.compiled import leaf
@@ -15,9 +11,8 @@ from jetode.support.compiled import leaf
 @leaf(forceinline=False)
 def evaluate_elements(axes, x, coefficients, codes, slopes):
     """f of every element into ``x`` after the state; f, ∂f/∂v and ∂f/∂p into the rows of ``slopes``."""
-    at: Any = np.int64(0)  # not the constant 0, for which numba would compile the element once more
     for m in range(codes.shape[0]):
-        element(codes[m, 0], x[codes[m, 1]], coefficients, codes[m, 2], slopes[m], at)
+        element(codes[m, 0], x[codes[m, 1]], coefficients, codes[m, 2], slopes[m], 0)
         x[len(axes) + m] = slopes[m, 0]
 
 

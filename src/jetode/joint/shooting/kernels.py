@@ -179,7 +179,8 @@ def _slope_sensitivity(
     for e in range(d):
         jacobian[0, e] = _partial(slopes, partials, table, 0, e)
     if elements[0].shape[0] > 0:
-        chain_rule(axes, slopes, partials, elements[0], table, curves, 0, jacobian, through)
+        first = np.int64(0)  # not the constant 0, for which numba would compile the rule once more
+        chain_rule(axes, slopes, partials, elements[0], table, curves, first, jacobian, through)
     for e in range(d):
         f = jacobian[0, e]
         for m in range(columns):

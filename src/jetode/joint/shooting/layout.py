@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jetode.equations.element_kernel import element_ready
 from jetode.equations.elements import KINDS
 from jetode.equations.polynomials import Exponents, monomial_program
 from jetode.integration.tableau import N_STAGES, STAGES, WEIGHTS
@@ -114,6 +115,8 @@ class Terms:
 
     def _element_program(self) -> Elements:
         """Kinds, coordinates and places of the elements, and which of their parameters are free."""
+        if self.elements:
+            element_ready()
         codes = [
             (KINDS[kind].code, variable, int(np.searchsorted(self.rows, self.dimension + m)))
             for m, (kind, variable) in enumerate(self.elements)

@@ -94,7 +94,7 @@ class RegularDynamics:
         """Covariance of :meth:`coefficients`, by linear propagation through units and gauge."""
         model = self.identified
         free = model.terms.coefficients[model.terms.free]
-        keys, base = canonical_vector(model.regular)
+        keys, base = canonical_vector(self.regular)
         step = COVARIANCE_STEP * np.maximum(np.abs(free), 1e-3)
         jacobian = np.empty((base.size, free.size))
         for j in range(free.size):
@@ -218,6 +218,8 @@ class RegularDynamics:
         identified, regular = Identified.from_json(data["identified"]), RegularClosure.from_json(data["regular"])
         if not len(regular.elements) == len(identified.terms.elements) == len(data.get("visited", ())):
             raise ValueError("the elements of its parts differ")
+        if set(canonical_vector(regular)[0]) != set(canonical_vector(identified.regular)[0]):
+            raise ValueError("its equation has not the terms of its fit")
         return cls(
             identified,
             regular,

@@ -2,11 +2,10 @@
   "use strict";
   const root = document.documentElement;
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
-  const narrow = window.matchMedia("(max-width: 44rem)");
   const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
   const setTheme = (name) => { root.dataset.theme = name; };
   setTheme(dark.matches ? "dark" : "light");
-  const colour = (role) => getComputedStyle(root).getPropertyValue("--" + role).trim();
+  const { narrow, trace, layout } = FigureTraces;
 
   async function library() {
     const packed = Uint8Array.from(atob(document.getElementById("plotly").textContent), (c) => c.charCodeAt(0));
@@ -14,47 +13,6 @@
     const script = document.createElement("script");
     script.textContent = await new Response(stream).text();
     document.head.append(script);
-  }
-
-  // the partial bundle has no bars: one outline for all of them
-  function bars(t) {
-    const x = [], y = [], half = 0.33;
-    t.x.forEach((at, i) => { x.push(at - half, at - half, at + half, at + half, null); y.push(0, t.y[i], t.y[i], 0, null); });
-    return { x, y };
-  }
-
-  function trace(t, solid) {
-    const ink = colour(t.role === "edge" || t.role === "band" || t.role === "inner" ? "model" : t.role);
-    const common = { name: t.name, showlegend: !t.hidden, legendgroup: t.hidden || t.fill ? t.name : undefined };
-    for (const key of ["x", "y", "z", "x0", "dx"]) if (key in t) common[key] = t[key];
-    if (t.kind === "bar") return { ...common, ...bars(t), type: "scatter", mode: "lines", fill: "toself", fillcolor: ink,
-      line: { color: ink, width: 1 }, showlegend: false, hoveron: "points" };
-    const line = { color: ink, width: t.width || 1.2, dash: t.dash || "solid" };
-    if (t.role === "edge" || t.fill) line.width = 0;
-    return { ...common, type: solid ? "scatter3d" : "scatter", mode: t.mode, line, connectgaps: false,
-      marker: { color: ink, size: t.size || 4 }, fill: t.fill, fillcolor: t.fill ? colour(t.role) : undefined,
-      hoverinfo: t.role === "edge" || t.fill ? "skip" : undefined };
-  }
-
-  function axis(a) {
-    return { gridcolor: colour("line"), zerolinecolor: colour("line"), linecolor: colour("line"), automargin: true,
-      color: colour("ink"), backgroundcolor: colour("paper"), ...a };
-  }
-
-  function layout(f) {
-    const out = { font: { family: getComputedStyle(document.body).fontFamily, color: colour("ink"), size: 13 },
-      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", margin: { l: 50, r: 12, t: 8, b: 44 },
-      legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, bgcolor: "rgba(0,0,0,0)" },
-      hovermode: f.solid ? "closest" : "x",
-      hoverlabel: { bgcolor: colour("panel"), font: { color: colour("ink") } } };
-    const axes = {};
-    for (const name of Object.keys(f.axes)) axes[name] = axis(f.axes[name]);
-    if (f.solid) {
-      out.scene = { ...axes, dragmode: "orbit", aspectmode: "cube", camera: { eye: narrow.matches ? { x: 1.75, y: 1.75, z: 0.9 } : { x: 1.5, y: 1.5, z: 0.8 }, center: { x: 0, y: 0, z: -0.12 } } };
-      out.margin = { l: 0, r: 0, t: 0, b: 0 };
-      out.uirevision = "turn";
-    } else Object.assign(out, axes);
-    return out;
   }
 
   const plots = Array.from(document.querySelectorAll("[data-figure]"));

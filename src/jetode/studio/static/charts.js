@@ -2,7 +2,6 @@
 
 import { h, t } from "./dom.js";
 
-const narrow = window.matchMedia("(max-width: 44rem)");
 let loading = null;
 const drawn = new Map();
 
@@ -14,39 +13,14 @@ function plotly() {
 }
 
 export const preload = () => { plotly(); };
-const colour = (role) => getComputedStyle(document.documentElement).getPropertyValue(`--${role}`).trim();
-
-function trace(given, solid) {
-  const { role, kind, hidden, size, width, dash, fill, ...rest } = given;
-  const ink = colour(role === "edge" || role === "band" || role === "inner" ? "model" : role);
-  const common = { ...rest, showlegend: !hidden, legendgroup: hidden || fill ? given.name : undefined };
-  if (kind === "bar") return { ...common, type: "bar", marker: { color: ink }, showlegend: false };
-  if (kind === "zero") {
-    return { ...common, type: "contour", showscale: false, showlegend: true, hoverinfo: "name",
-      contours: { start: 0, end: 0, size: 1, coloring: "none" }, line: { color: ink, width: 3 } };
-  }
-  const line = { color: ink, width: role === "edge" || fill ? 0 : width || 1.2, dash: dash || "solid" };
-  return { ...common, type: solid ? "scatter3d" : "scatter", line, connectgaps: false, fill,
-    marker: { color: ink, size: size || 4 }, fillcolor: fill ? colour(role) : undefined,
-    hoverinfo: role === "edge" || fill ? "skip" : undefined };
-}
+const { colour, trace, layout } = FigureTraces;
 
 function layoutOf(figure) {
-  const axis = (given) => ({ gridcolor: colour("line"), zerolinecolor: colour("line"), linecolor: colour("line"),
-    automargin: true, color: colour("ink"), backgroundcolor: colour("paper"), ...given });
-  const axes = Object.fromEntries(Object.entries(figure.axes || {}).map(([name, given]) => [name, axis(given)]));
-  const layout = { font: { family: getComputedStyle(document.body).fontFamily, color: colour("ink"), size: 13 },
-    paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", margin: { l: 50, r: 12, t: 8, b: 44 },
-    legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, bgcolor: "rgba(0,0,0,0)" },
-    hovermode: figure.solid ? "closest" : "x", bargap: 0.35, dragmode: figure.dragmode || "zoom", selections: [],
-    hoverlabel: { bgcolor: colour("panel"), font: { color: colour("ink") } },
-    shapes: (figure.shapes || []).map((s) => ({ type: "rect", yref: "paper", y0: 0, y1: 1, layer: "above",
-      line: { width: 0 }, x0: s.x0, x1: s.x1, fillcolor: colour(s.role) })), ...(figure.layout || {}) };
-  if (figure.dragmode === "select") layout.selectdirection = "h";
-  if (!figure.solid) return { ...layout, ...axes };
-  const eye = narrow.matches ? { x: 1.75, y: 1.75, z: 0.9 } : { x: 1.5, y: 1.5, z: 0.8 };
-  return { ...layout, margin: { l: 0, r: 0, t: 0, b: 0 }, uirevision: "turn", dragmode: undefined,
-    scene: { ...axes, dragmode: "orbit", aspectmode: "cube", camera: { eye, center: { x: 0, y: 0, z: -0.12 } } } };
+  const rect = (s) => ({ type: "rect", yref: "paper", y0: 0, y1: 1, layer: "above", line: { width: 0 }, x0: s.x0, x1: s.x1,
+    fillcolor: colour(s.role) });
+  const drag = figure.solid ? {} : { dragmode: figure.dragmode || "zoom", selections: [] };
+  if (figure.dragmode === "select") drag.selectdirection = "h";
+  return { ...layout(figure), ...drag, shapes: (figure.shapes || []).map(rect), ...(figure.layout || {}) };
 }
 
 // figure: {traces, axes, solid, shapes, dragmode, selected(x0, x1)}
