@@ -11,13 +11,11 @@ forecast ends before the horizon or the record is noisy.
 
 from __future__ import annotations
 
-import argparse
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from cells import by_cell, options
 
 from jetode.experiments.panel.bench import Places, Plan, run
 
@@ -46,11 +44,8 @@ def is_lost(result: Mapping[str, Any]) -> bool:
 
 def report(results: Sequence[Mapping[str, Any]]) -> str:
     """One line a cell, then the totals."""
-    cells: dict[tuple[str, float], list[Mapping[str, Any]]] = defaultdict(list)
-    for result in results:
-        cells[result["channel"], result["noise"]].append(result)
     lines = []
-    for (channel, noise), cell in sorted(cells.items()):
+    for channel, noise, cell in by_cell(results, "channel"):
         names = sorted({name for result in cell for name in result["peers"]})
         medians = {name: float(np.median([r["peers"][name] for r in cell if name in r["peers"]])) for name in names}
         best = max(medians, key=lambda name: medians[name], default="no peer")
@@ -71,15 +66,10 @@ def report(results: Sequence[Mapping[str, Any]]) -> str:
 
 def main() -> None:
     """Run what is missing and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__, EVERY, "0,0.05,0.15", "controls-out")
     parser.add_argument("--trajectories", type=int, default=5)
-    parser.add_argument("--noise", default="0,0.05,0.15", help="levels in std, by commas")
-    parser.add_argument("--only", nargs="+", choices=EVERY, default=EVERY, metavar="NAME")
     parser.add_argument("--no-peers", action="store_true")
-    parser.add_argument("--jobs", type=int, default=1, help="processes")
-    parser.add_argument("--out", type=Path, default=Path("controls-out"), help="folder of chunks")
     given = parser.parse_args()
-    levels = tuple(float(level) for level in given.noise.split(","))
     places = Places(given.out, None if given.no_peers else given.out)
     results: list[Mapping[str, Any]] = []
     for table, names in CHANNELS.items():
@@ -87,10 +77,10 @@ def main() -> None:
         if wanted:
             compared = 0 if given.no_peers else given.trajectories
             for line in run(
-                Plan(",".join(wanted), levels, given.trajectories, compared, table), places, given.jobs, print
+                Plan(",".join(wanted), given.noise, given.trajectories, compared, table), places, given.jobs, print
             ):
                 print(line, flush=True)
-            results += [r for r in places.results(table, print) if r["channel"] in wanted and r["noise"] in levels]
+            results += [r for r in places.results(table, print) if r["channel"] in wanted and r["noise"] in given.noise]
     print(report(results))
 
 

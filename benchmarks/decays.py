@@ -10,16 +10,15 @@ of everything; every record is a chunk in the folder ``OUT``, and a second run g
 
 from __future__ import annotations
 
-import argparse
 import csv
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from cells import by_cell, options
 from scipy.integrate import solve_ivp
 
 import jetode
@@ -124,35 +123,27 @@ def work(task: Task) -> dict[str, Any]:
 def summary(rows: Sequence[Mapping[str, Any]]) -> str:
     """One line a kind and noise level."""
     lines = []
-    for name in DECAYS:
-        for noise in sorted({row["noise"] for row in rows}):
-            cell = [row for row in rows if row["decay"] == name and row["noise"] == noise]
-            if cell:
-                grades, orders = Counter(r["grade"] for r in cell), Counter(r["order"] for r in cell)
-                right = sum(bool(r["right"]) for r in cell) if DECAYS[name].law else "–"
-                wrong = sum(r["right"] is False and r["grade"] == "exact" for r in cell)
-                seconds = np.median([r["cpu_seconds"] for r in cell])
-                lines.append(
-                    f"{name:18} {noise:5g}  {len(cell):3} records: exact {grades['exact']:3}, right {right!s:>3}, "
-                    f"wrong and exact {wrong}, orders {dict(orders)}, grades {dict(grades)}, median {seconds:.1f} CPU s"
-                )
+    for name, noise, cell in by_cell(rows, "decay"):
+        grades, orders = Counter(r["grade"] for r in cell), Counter(r["order"] for r in cell)
+        right = sum(bool(r["right"]) for r in cell) if DECAYS[name].law else "–"
+        wrong = sum(r["right"] is False and r["grade"] == "exact" for r in cell)
+        seconds = np.median([r["cpu_seconds"] for r in cell])
+        lines.append(
+            f"{name:18} {noise:5g}  {len(cell):3} records: exact {grades['exact']:3}, right {right!s:>3}, "
+            f"wrong and exact {wrong}, orders {dict(orders)}, grades {dict(grades)}, median {seconds:.1f} CPU s"
+        )
     return "\n".join(lines)
 
 
 def main() -> None:
     """Run what is missing, write, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__, list(DECAYS), "0,0.01,0.05", "decays-out")
     parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--only", nargs="+", choices=list(DECAYS), default=list(DECAYS), metavar="NAME")
-    parser.add_argument("--noise", default="0,0.01,0.05", help="levels in std, by commas")
-    parser.add_argument("--jobs", type=int, default=1, help="processes")
-    parser.add_argument("--out", type=Path, default=Path("decays-out"), help="folder of chunks; OUT.csv beside it")
     given = parser.parse_args()
-    levels = [float(level) for level in given.noise.split(",")]
     tasks = [
         Task("decays:work", f"decay-n{noise:g}", name, seed, seed + 1, 0, {"noise": noise}, ("jetode",))
         for seed in range(given.seeds)
-        for noise in levels
+        for noise in given.noise
         for name in given.only
     ]
     rows = []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -126,3 +128,16 @@ def test_an_unknown_method_and_too_short_a_record_are_refused():
         fit_baseline("oracle", [RECORD])
     with pytest.raises(InputError, match="too short"):
         fit_baseline("kernel ridge", [RECORD.slice(0, 20)])
+
+
+def test_kernel_forecasts_that_fail_early_change_neither_settings_nor_forecasts(monkeypatch):
+    """What is left after half an oscillation far off has no score to lose, and what is chosen is run to the end."""
+    rng = np.random.default_rng(1)
+    noisy = Series(np.cumsum(rng.standard_normal(900)) * 0.2 + np.sin(0.2 * np.arange(900)), 1.0)
+    trials = plan([noisy])
+    few = replace(KERNEL, windows=(0.35,), centres=60)
+    early = fit_kernel([noisy], trials, few)
+    monkeypatch.setattr("jetode.baselines.kernel.THRESHOLDS", (np.inf,))
+    late = fit_kernel([noisy], trials, few)
+    np.testing.assert_array_equal(early.map.weights, late.map.weights)
+    np.testing.assert_array_equal(early.held_out, late.held_out)

@@ -23,13 +23,13 @@ from jetode.joint.elements.candidates import (
     shift_rows,
 )
 from jetode.joint.elements.combination import mixed_discovery
-from jetode.joint.elements.discover import Discovery, Suggestion
+from jetode.joint.elements.discover import Discovery, Look, Suggestion
 from jetode.joint.elements.guesses import GUESSES, sensible
 from jetode.joint.elements.likeness import alike, derivative_gains, replaced
 from jetode.joint.elements.naming import CATALOGUE, NONE, Functions, Naming, imitates, ranking, search_elements
 from jetode.joint.elements.rival import polynomial_start
 from jetode.joint.elements.second import promised, second_functions
-from jetode.joint.elements.weak_form import TEST, Projection, WeakForm
+from jetode.joint.elements.weak_form import TEST, Argument, Projection, WeakForm
 from jetode.joint.elements.weak_form import test_function as psi
 from jetode.joint.forms.base import Candidate
 from jetode.joint.parts import equation_of
@@ -100,6 +100,20 @@ def test_the_pendulum_asks_for_a_sine_of_its_angle():
     gain = equation.elements[0].in_row(1)[0, 0] * prepared.amplitude / prepared.time**2
     assert gain == pytest.approx(-1.0, abs=0.05)
     assert evaluate(equation.rows[-1], np.array([[0.0, 1.0]]))[0] / prepared.time == pytest.approx(-0.02, abs=0.01)
+
+
+def test_a_triangle_leaves_what_all_rows_leave(monkeypatch):
+    """A QR decomposition keeps every sum of squares, of any function and its derivatives."""
+    weak = WeakForm.of(prepared_case("pendulum", 0.01, 2), 2)
+    argument, base = Argument.of(weak, 0, 1), Projection.of(weak.linear, weak.target)
+    monkeypatch.setattr("jetode.joint.elements.discover.WORTHWHILE", 0.5)
+    short = Look.of(argument, base, 1)
+    monkeypatch.setattr("jetode.joint.elements.discover.WORTHWHILE", np.inf)
+    whole = Look.of(argument, base, 1)
+    assert short.target.size <= argument.places.size + 1 < whole.target.size
+    for kind, parameters in (("sin", (0.7, 0.1)), ("abs", (0.2,)), ("drag", ())):
+        left = [float(np.sum(look.residual(kind, parameters) ** 2)) for look in (short, whole)]
+        assert left[0] == pytest.approx(left[1], rel=1e-10)
 
 
 def test_every_kind_has_guesses_that_make_sense():

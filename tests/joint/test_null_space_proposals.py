@@ -71,3 +71,11 @@ def test_rossler_z_has_a_rational_closure_and_no_regular_form():
     assert set(model.closure.denominator) >= {(2, 0, 0)}
     ahead = model.forecast(15.0).values
     assert ahead == pytest.approx(record.values[6000 : 6000 + ahead.size], abs=0.05 * record.std)
+
+
+def test_a_closure_is_proposed_once():
+    """Libraries with a larger D that is stripped to that of a smaller one propose nothing new."""
+    record = systems["van_der_pol"].simulate(120.0, dt=0.02, transient=20.0, initial=(1.0, 0.0)).observe("x")
+    found = list(proposals(prepare([record], 2), 2))
+    kept = [(p.degrees[1], frozenset(p.closure.denominator)) for p in found]
+    assert found and len(kept) == len(set(kept))

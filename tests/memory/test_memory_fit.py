@@ -77,8 +77,9 @@ def test_json_round_trip(record, fitted):
 
 
 def test_median_of_those_that_go_on():
-    runs = [np.array([[1.0, 2.0, np.nan]]), np.array([[3.0, np.nan, np.nan]]), np.array([[2.0, 4.0, 1.0]])]
-    np.testing.assert_array_equal(median(runs), [[2.0, 3.0, np.nan]])
+    gone = np.nan
+    runs = [np.array([[1.0, 2.0, gone, gone]]), np.array([[3.0, gone, gone, gone]]), np.array([[2.0, 4.0, 1.0, gone]])]
+    np.testing.assert_array_equal(median(runs), [[2.0, 3.0, 1.0, gone]])
 
 
 def test_an_interruption_ends_the_search(record):

@@ -42,3 +42,19 @@ def test_an_odd_library_stays_odd_beside():
     found = search(ground, trials.truths([record]), replace(QUICK, degree=3, rounds=0), lambda: False)
     odd = next(c for c in found if {sum(e) for e in c.exponents} == {1, 3})
     assert {sum(e) for e in like(odd, odd.memory)} == {1, 3}
+
+
+def test_scores_do_not_depend_on_how_early_failures_are_left():
+    """A forecast that has failed for every threshold counts no further: a look at its beginning gives its score."""
+    states = systems["rossler"].simulate(200.0, dt=0.2, transient=100.0).states
+    record = Series(states[:, 0] + np.random.default_rng(0).normal(0.0, 0.3, len(states)), 0.2)
+    trials = plan([record])
+    truth, rounds = trials.truths([record]), replace(QUICK, rounds=0)
+    early, late = (
+        search(Ground.of([record], trials, rounds), truth, replace(rounds, look=look), lambda: False)
+        for look in (0.5, 100.0)
+    )
+    assert min(np.min(c.scores) for c in late) < 0.5 < max(np.max(c.scores) for c in late)
+    for one, other in zip(early, late, strict=True):
+        np.testing.assert_array_equal(one.scores, other.scores)
+        np.testing.assert_array_equal(one.forecasts, other.forecasts)

@@ -184,3 +184,14 @@ def test_bands_of_a_fading_record_widen_as_its_errors_have_grown():
             shown = found.around(flat(12))
             held[i] += np.mean((shown.lower <= errors[40]) & (errors[40] <= shown.upper))
     assert 0.85 < held[0] / rest < 0.97 and held[1] < held[0]
+
+
+def test_a_contest_is_open_while_a_black_box_could_win():
+    """Not where something explicit holds as long as trials can show; a simple method that does leaves it open."""
+    assert contest(made("memory closure", "memory", 0.2)).open
+    assert contest(made("autoregression", "simple", 0.0)).open
+    closed = contest(made("memory closure", "memory", 0.0))
+    assert not closed.open
+    joined = closed.joined_by([made("kernel ridge", "black box", 0.0)])
+    assert joined.forecaster.contestant.name == closed.forecaster.contestant.name == "memory closure"
+    assert len(joined.field) == len(closed.field) + 1

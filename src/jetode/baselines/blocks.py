@@ -72,6 +72,13 @@ class Blocks:
         blocks = block_means(filled(scaled) if np.isfinite(scaled).any() else np.zeros_like(scaled), self.factor)
         return np.concatenate([np.full(length - blocks.size, blocks[0] if blocks.size else 0.0), blocks])
 
+    def following(self, values: FloatArray, end: int, count: int) -> FloatArray:
+        """So many blocks after sample ``end``; NaN beyond the record and where samples are missing."""
+        out = np.full(count * self.factor, np.nan)
+        ahead = values[end + 1 : end + 1 + out.size]
+        out[: ahead.size] = (ahead - self.middle) / self.spread
+        return block_means(out, self.factor)
+
     def sampled(self, past: FloatArray, future: FloatArray, steps: int) -> FloatArray:
         """Samples 0 … ``steps`` after the end by a spline through blocks, in the records' units; NaN where it ends."""
         from scipy.interpolate import CubicSpline

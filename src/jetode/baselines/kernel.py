@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from jetode.baselines.blocks import Blocks
-from jetode.baselines.nested import choose
+from jetode.baselines.nested import THRESHOLDS, choose, taken
 from jetode.records.series import Series
 from jetode.signal.trials import Fold, Trials
 from jetode.support.arrays import BoolArray, FloatArray, IntArray
@@ -133,14 +133,17 @@ def fit_kernel(records: Sequence[Series], trials: Trials, settings: KernelSettin
         for width in settings.widths:
             found = _Regression.of(x, following[:, 0] - x[:, -1], inside, width, settings)
             regressions[window, width] = found
-            for ridge, run in zip(settings.ridges, _tried(found, blocks, records, trials, settings), strict=True):
-                runs[window, width, ridge] = run
+            tried = _tried(found, blocks, records, trials, settings.ridges, max(THRESHOLDS))
+            runs |= {(window, width, ridge): run for ridge, run in zip(settings.ridges, tried, strict=True)}
     chosen = choose(runs, records, trials)
     if chosen is None:
         return None
+    for window, width, ridge in set(chosen.of_trials):
+        runs[window, width, ridge] = _tried(regressions[window, width], blocks, records, trials, (ridge,), np.inf)[0]
     window, width, ridge = chosen.setting
     best = regressions[window, width]
-    return KernelFit(KernelMap(blocks, best.centres, best.weights(ridge), best.gamma), chosen.held_out)
+    fitted = KernelMap(blocks, best.centres, best.weights(ridge), best.gamma)
+    return KernelFit(fitted, taken(runs, chosen.of_trials))
 
 
 def _inside(
@@ -154,18 +157,25 @@ def _inside(
 
 
 def _tried(
-    found: _Regression, blocks: Blocks, records: Sequence[Series], trials: Trials, settings: KernelSettings
+    found: _Regression,
+    blocks: Blocks,
+    records: Sequence[Series],
+    trials: Trials,
+    ridges: Sequence[float],
+    farthest: float,
 ) -> list[FloatArray]:
-    """Held-out forecasts of every ridge, all in one rollout: (ridges) × (count, steps + 1)."""
+    """Held-out forecasts of every ridge, all in one rollout: (ridges) × (count, steps + 1); each ends after half an
+    oscillation that is off by more than ``farthest`` std in rms, which no score counts any more."""
     length = found.centres.shape[1]
-    weights = np.stack(
-        [np.stack([found.weights(ridge, k) for k in range(len(trials.folds))]) for ridge in settings.ridges]
-    )
-    pasts = [blocks.past(records[f.record].values, end, length) for f in trials.folds for end in f.ends]
+    weights = np.stack([np.stack([found.weights(ridge, k) for k in range(len(trials.folds))]) for ridge in ridges])
+    starts = [(records[f.record].values, end) for f in trials.folds for end in f.ends]
+    pasts = [blocks.past(values, end, length) for values, end in starts]
     fold = np.repeat(np.arange(len(trials.folds)), [len(f.ends) for f in trials.folds])
-    rows = np.concatenate([weights[i][fold] for i in range(len(settings.ridges))])
-    window = np.tile(np.stack(pasts), (len(settings.ridges), 1))
+    rows = np.concatenate([weights[i][fold] for i in range(len(ridges))])
+    window = np.tile(np.stack(pasts), (len(ridges), 1))
     future = np.full((window.shape[0], blocks.count(trials.steps)), np.nan)
+    truth = np.tile(np.stack([blocks.following(*start, future.shape[1]) for start in starts]), (len(ridges), 1))
+    half = max(1, round(0.5 * blocks.period))
     alive = np.arange(window.shape[0])
     for k in range(future.shape[1]):
         new = window[alive, -1] + np.sum(kernel(window[alive], found.centres, found.gamma) * rows[alive], axis=1)
@@ -175,8 +185,11 @@ def _tried(
             break
         window[alive] = np.column_stack([window[alive, 1:], new[kept]])
         future[alive, k] = new[kept]
+        if np.isfinite(farthest) and k % half == half - 1:
+            off = np.mean((future[alive, k + 1 - half : k + 1] - truth[alive, k + 1 - half : k + 1]) ** 2, axis=1)
+            alive = alive[~(off > farthest**2)]
     count = trials.count
     return [
         np.stack([blocks.sampled(pasts[j], future[i * count + j], trials.steps) for j in range(count)])
-        for i in range(len(settings.ridges))
+        for i in range(len(ridges))
     ]

@@ -29,9 +29,11 @@ def scores(runs: FloatArray, truth: FloatArray, trials: Trials) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Chosen(Generic[S]):
-    """The best setting of all folds, and held-out forecasts (count, steps + 1) by settings chosen without each fold."""
+    """The best setting of all folds, that of each trial, chosen without its fold, and the latter's held-out forecasts
+    (count, steps + 1)."""
 
     setting: S
+    of_trials: tuple[S, ...]
     held_out: FloatArray
 
 
@@ -42,12 +44,17 @@ def choose(runs: Mapping[S, FloatArray], records: Sequence[Series], trials: Tria
     names, truth = list(runs), trials.truths(records)
     table = np.stack([scores(runs[name], truth, trials) for name in names])
     fold = np.repeat(np.arange(len(trials.folds)), [len(f.ends) for f in trials.folds])
-    held = np.empty_like(truth)
+    best = np.zeros(fold.size, dtype=np.int64)
     for k in np.unique(fold):
         others = fold != k
-        best = int(np.argmax(table[:, others].mean(axis=1))) if others.any() else 0
-        held[fold == k] = runs[names[best]][fold == k]
-    return Chosen(names[int(np.argmax(table.mean(axis=1)))], held)
+        best[fold == k] = int(np.argmax(table[:, others].mean(axis=1))) if others.any() else 0
+    of_trials = tuple(names[i] for i in best)
+    return Chosen(names[int(np.argmax(table.mean(axis=1)))], of_trials, taken(runs, of_trials))
+
+
+def taken(runs: Mapping[S, FloatArray], of_trials: Sequence[S]) -> FloatArray:
+    """The forecast of every trial by the setting that is its own."""
+    return np.stack([runs[name][i] for i, name in enumerate(of_trials)])
 
 
 def tried(

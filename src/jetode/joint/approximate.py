@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from jetode.integration.dop853 import integrate
-from jetode.integration.windowed_prediction_time import windowed_vpt
-from jetode.joint.approximate_forms import Trial, fitted_forms, fitted_samples, shortened
+from jetode.integration.windowed_prediction_time import windowed_rms, windowed_vpt
+from jetode.joint.approximate_forms import Holds, Trial, fitted_forms, fitted_samples, shortened
 from jetode.joint.fit import JointFit, Request
 from jetode.joint.path import SHORTEST_PAST, Identified, past_state
 from jetode.joint.problem import Prepared, prepare
@@ -38,6 +38,10 @@ class ApproximationSettings:
     as_good: float = 0.05  # of the best skill: equations that come as near are ranked by their number of coefficients
     refits: int = 4  # Gauss–Newton iterations without a fold, from the path with it
     rtol: float = 1e-6  # of forecasts, whose equation is off by far more
+    whole: float = 0.999  # of the longest forecast: what holds so long in the mean always does
+    looks: int = 12  # forecasts within the stretch that tell whether any ahead can be of use
+    follows: float = 0.05  # std: an error within which a forecast to the end leaves nothing for a higher order
+    part: float = 0.5  # of a short stretch that forecasts on it must hold, where it shows no more
     bound: float = 30.0  # std beyond the start: a forecast that goes so far has failed
 
 
@@ -115,11 +119,16 @@ def approximations(
     """A few readable equations, those with the longest held-out forecasts first; none where nothing can be fitted, or
     where forecasts into the first fold hold for less than ``least`` oscillations."""
     try:
-        fitted = fitted_forms(request, start, interrupt)
+        fitted = fitted_forms(request, start, interrupt, lambda trial: _within(trial, trials, least))
     except Unsuitable:
         return ()
-    tried = [(_held_out(t, request.records, trials, interrupt, least), t) for t in fitted if not interrupt()]
-    out = [(found, trial) for found, trial in tried if found is not None]
+    out: list[tuple[Approximation, Trial]] = []
+    for trial in sorted(fitted, key=lambda t: t.weak.free):
+        if interrupt() or any(_perfect(found, trials) for found, _ in out):
+            break
+        found = _held_out(trial, request.records, trials, interrupt, least)
+        if found is not None:
+            out.append((found, trial))
     best = max(out, key=lambda pair: (pair[0].skill, -pair[0].error), default=None)
     for trial in shortened(best[1], interrupt) if best is not None else ():
         shorter = _held_out(trial, request.records, trials, interrupt, least)
@@ -127,6 +136,32 @@ def approximations(
             break
         out.append((shorter, trial))
     return ranked([approximation for approximation, _ in out])[: SETTINGS.kept]
+
+
+def _within(trial: Trial, trials: Trials, least: float) -> Holds:
+    """How forecasts from the path of a fit hold on the stretch that it was made on: better than any ahead."""
+    model, data = identified_of(trial.weak, trial.prepared, trial.driven), trial.weak.data
+    longest = max((p.indices(data.y.size)[:2] for p in trial.prepared.jets.pieces()), key=lambda p: p[1] - p[0])
+    steps = min(trials.steps, (longest[1] - longest[0]) // 2)
+    known = np.where(data.weight > 0, data.y, trial.prepared.jets.u[: data.y.size, 0])
+    at = data.layout.first
+    usable = np.flatnonzero((at >= longest[0]) & (at < longest[1] - steps))
+    if not usable.size or steps < 2:
+        return Holds(True, False)
+    nodes = usable[np.linspace(0, usable.size - 1, SETTINGS.looks).astype(int)]
+    errors = np.full((nodes.size, steps + 1), np.nan)
+    for row, node in zip(errors, nodes.tolist(), strict=True):
+        run = _ahead(model, trial.weak.fit.states[node], steps, data.layout.spacing)
+        row[: run.size] = run - known[at[node] : at[node] + run.size]
+    errors *= model.amplitude / trials.spread
+    held = float(np.mean(windowed_vpt(errors, trials.period)))
+    enough = min(least, SETTINGS.part * steps / trials.period)
+    return Holds(held >= enough, bool(np.max(windowed_rms(errors, errors.shape[1])) < SETTINGS.follows))
+
+
+def _perfect(one: Approximation, trials: Trials) -> bool:
+    """Whether nothing longer could be better: every held-out forecast holds to the end, and near the record."""
+    return one.skill >= SETTINGS.whole * trials.steps / trials.period and one.error <= SETTINGS.unseen
 
 
 def as_good(found: Sequence[Approximation], one: Approximation) -> bool:

@@ -96,6 +96,15 @@ class Trial:
         return self.weak.fit.terms.dimension
 
 
+@dataclass(frozen=True)
+class Holds:
+    """What forecasts within the stretch of a fit tell, where it knows the path: whether they hold long enough for those
+    ahead to be of use, and whether they follow the record as far as can be seen."""
+
+    long_enough: bool
+    to_the_end: bool
+
+
 def planar(degree: int) -> Candidate:
     """x'' = P(x, x'): cubic in both, and higher powers of x alone."""
     powers = tuple(total_degree_exponents(2, 3)) + tuple((k, 0) for k in range(4, degree + 1))
@@ -125,18 +134,26 @@ def pole_candidates(order: int, jets: Jets) -> list[tuple[str, Candidate]]:
     return [("order 3, pole", c) for c in u0_poles(jets, 3, 2, 2)] if order == 3 else []
 
 
-def fitted_forms(request: Request, start: JointFit | None, interrupt: Interrupt) -> list[Trial]:
-    """The most likely forms, at least one of every order, fitted to the whole record with their terms selected."""
-    orders = (request.order,) if request.order else (2, 3, 4)
+def fitted_forms(
+    request: Request, start: JointFit | None, interrupt: Interrupt, holds: Callable[[Trial], Holds]
+) -> list[Trial]:
+    """The most likely forms, at least one of every order, fitted to the whole record with their terms selected; those
+    that a look at the stretch they were fitted on has left with hope.  No order above one that holds to its end."""
     compared: list[Trial] = []
-    for order in orders:
-        if interrupt() and compared:
+    for order in (request.order,) if request.order else (2, 3, 4):
+        if compared and (interrupt() or any(holds(trial).to_the_end for trial in _promising(compared))):
             break
-        known = start is not None and start.prepared.jets.u.shape[1] == order
-        prepared = start.prepared if start is not None and known else request.prepared(order)
-        compared += _on_stretch(prepared, order, start if known else None, request.functions.kinds, interrupt)
-    whole = (on_whole(trial, interrupt) for trial in _promising(compared) if not interrupt())
+        compared += _of_order(request, order, start, interrupt)
+    hopeful = [trial for trial in _promising(compared) if holds(trial).long_enough]
+    whole = (on_whole(trial, interrupt) for trial in hopeful if not interrupt())
     return [trial for trial in whole if trial is not None]
+
+
+def _of_order(request: Request, order: int, start: JointFit | None, interrupt: Interrupt) -> list[Trial]:
+    """Every form of one order on the stretch, with what the joint fit has found where it is of that order."""
+    if start is None or start.prepared.jets.u.shape[1] != order:
+        return _on_stretch(request.prepared(order), order, None, request.functions.kinds, interrupt)
+    return _on_stretch(start.prepared, order, start, request.functions.kinds, interrupt)
 
 
 def _promising(compared: list[Trial]) -> list[Trial]:

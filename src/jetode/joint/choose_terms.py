@@ -20,8 +20,11 @@ def choose_terms(
     data: Data, candidate: Candidate, price: float, interrupt: Interrupt, ceiling: float = np.inf
 ) -> Candidate:
     """Reheat a suspicious fit and select terms, its factors held about where they have come to; a grossly wrong fit, or
-    one that costs more than ``ceiling`` with all its terms, is left."""
+    one that costs more than ``ceiling`` with all its terms, is left; one with a function also where it is grossly wrong
+    only at the q of the selection, since functions are taken where they satisfy and nowhere else."""
     assert candidate.fit is not None
+    if candidate.form.elements:
+        ceiling = min(ceiling, DECISION.gross * data.n_samples)
     fit = replace(candidate.fit, terms=held_terms(candidate, candidate.fit))
     fit = reheat(data, fit, interrupt)
     fit = replace(fit, terms=held_terms(candidate, fit))

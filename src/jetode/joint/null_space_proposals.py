@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from jetode.equations.closure import Closure
-from jetode.equations.polynomials import Library, Polynomial, evaluate, total_degree_exponents
+from jetode.equations.polynomials import Exponents, Library, Polynomial, evaluate, total_degree_exponents
 from jetode.equations.regular import RegularClosure
 from jetode.equations.regularise import regularise
 from jetode.joint.forms.base import Form, Start, hidden_library
@@ -107,6 +107,7 @@ def proposals(prepared: Prepared, order: int, degrees: tuple[tuple[int, int], ..
     if points.shape[0] < 4 * test.reach:
         return
     centres = place_windows(0, points.shape[0] - 1, NULL_SPACE.windows, test.reach)
+    seen: set[tuple[tuple[Exponents, ...], tuple[Exponents, ...]]] = set()
     for d_degree, n_degree in degrees or DEGREES[order]:
         numerator, denominator = _libraries(order, d_degree, n_degree)
         if 4 * len(numerator) > centres.size:
@@ -118,7 +119,9 @@ def proposals(prepared: Prepared, order: int, degrees: tuple[tuple[int, int], ..
         system = _stripped(system, float(values[-1]))
         space = null_space(system)
         gap = float(space.singular_values[-2] / max(space.singular_values[-1], 1e-300))
-        if gap >= NULL_SPACE.min_gap:
+        kept = numerator.exponents, system.denominator.exponents
+        if gap >= NULL_SPACE.min_gap and kept not in seen:  # a larger D, stripped, is often one that was there before
+            seen.add(kept)
             closure = Closure(
                 numerator.polynomial(solve_numerator(system, space.denominator)),
                 system.denominator.polynomial(space.denominator),

@@ -4,6 +4,7 @@ each scored by rollouts into the folds that its coefficients have not seen."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import comb
 
 import numpy as np
@@ -15,7 +16,7 @@ from jetode.memory.ground import Ground
 from jetode.memory.legendre import MemoryFilter
 from jetode.memory.regression import Stretch
 from jetode.memory.settings import MemorySettings
-from jetode.support.arrays import FloatArray
+from jetode.support.arrays import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +37,8 @@ class Memory:
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A set of monomials of P in a memory, its coefficients without each fold that has starts, and how they forecast
-    there: (count, steps + 1) values, each with a score in oscillations.
+    """A set of monomials of P in a memory, its coefficients without each fold that has starts, and the score of every
+    forecast into its fold, in oscillations.
 
     ``recipe`` is the length of the rollouts (0: one step) and the ridge of every pass that led there.
     """
@@ -46,7 +47,6 @@ class Candidate:
     exponents: tuple[Exponents, ...]
     recipe: tuple[tuple[float, float], ...]
     coefficients: dict[int, FloatArray]
-    forecasts: FloatArray
     scores: FloatArray
 
     @property
@@ -58,6 +58,13 @@ class Candidate:
     def n_terms(self) -> int:
         """Coefficients of P."""
         return len(self.exponents)
+
+    @cached_property
+    def forecasts(self) -> FloatArray:
+        """(count, steps + 1) values into the folds, in the order of the trials."""
+        memory = self.memory
+        steps, dt = memory.ground.trials.steps, memory.ground.dt
+        return np.concatenate([self.without(f).ahead(memory.starts[f], steps, dt) for f in memory.folds])
 
     def without(self, fold: int) -> MemoryClosure:
         """The closure that has not seen a fold."""
@@ -113,28 +120,41 @@ def candidate(
     truth: FloatArray,
     settings: MemorySettings,
 ) -> Candidate | None:
-    """Coefficients without each fold, with their forecasts; None where there are none."""
+    """Coefficients without each fold, with the scores of their forecasts; None where there are none."""
     if not all(np.isfinite(c).all() for c in coefficients.values()):
         return None
-    trials = memory.ground.trials
-    runs = [
-        replace(memory.template, exponents=exponents, coefficients=coefficients[fold]).ahead(
-            states, trials.steps, memory.ground.dt
-        )
-        for fold, states in enumerate(memory.starts)
-        if states.size
-    ]
-    forecasts = np.concatenate(runs)
-    scores = score(forecasts, truth, memory.ground, settings)
-    return Candidate(memory, exponents, recipe, coefficients, forecasts, scores)
+    scores, first = [], 0
+    for fold in memory.folds:
+        states = memory.starts[fold]
+        closure = replace(memory.template, exponents=exponents, coefficients=coefficients[fold])
+        scores.append(_scores(closure, states, truth[first : first + len(states)], memory.ground, settings))
+        first += len(states)
+    return Candidate(memory, exponents, recipe, coefficients, np.concatenate(scores))
 
 
-def score(forecasts: FloatArray, truth: FloatArray, ground: Ground, settings: MemorySettings) -> FloatArray:
-    """Valid prediction times, averaged over the thresholds, of each forecast."""
+def _scores(
+    closure: MemoryClosure, states: FloatArray, truth: FloatArray, ground: Ground, settings: MemorySettings
+) -> FloatArray:
+    """Scores of the forecasts from some states: over a first stretch, to the end for those that still hold there."""
+    steps = ground.trials.steps
+    look = max(window_samples(ground.trials.period), round(settings.look * ground.trials.period))
+    if look >= steps:
+        return score(closure.ahead(states, steps, ground.dt), truth, ground, settings)[0]
+    out, going = score(closure.ahead(states, look, ground.dt), truth[:, : look + 1], ground, settings)
+    if going.any():
+        out[going] = score(closure.ahead(states[going], steps, ground.dt), truth[going], ground, settings)[0]
+    return out
+
+
+def score(
+    forecasts: FloatArray, truth: FloatArray, ground: Ground, settings: MemorySettings
+) -> tuple[FloatArray, BoolArray]:
+    """Valid prediction times, averaged over the thresholds, of each forecast; and which of them hold to their end."""
     trials = ground.trials
     width = min(window_samples(trials.period), truth.shape[1])
     worst = np.maximum.accumulate(windowed_rms((forecasts - truth) / trials.spread, width), axis=1)
-    return np.asarray(np.mean([(worst <= t).sum(axis=1) for t in settings.thresholds], axis=0) / trials.period)
+    scores = np.mean([(worst <= t).sum(axis=1) for t in settings.thresholds], axis=0) / trials.period
+    return np.asarray(scores), np.asarray(worst[:, -1] <= max(settings.thresholds))
 
 
 def library_of(memory: Memory) -> Library:

@@ -69,6 +69,17 @@ class Contest:
             field.append(Scored(one, windowed_vpt(error, period), scores))
         return cls(tuple(field), trials, tuple(records))
 
+    def joined_by(self, others: Iterable[Contestant]) -> Contest:
+        """The same with further contestants."""
+        more = Contest.of(others, self.trials, self.records)
+        return Contest((*self.field, *more.field), self.trials, self.records)
+
+    @property
+    def open(self) -> bool:
+        """Whether a black box could still be chosen: not where something explicit is as good as trials can show."""
+        explicit = [s.mean for s in self.field if s.contestant.kind in ("equation", "memory")]
+        return max(explicit, default=0.0) < CONTEST.as_good * self.trials.steps / self.trials.period
+
     @property
     def baseline(self) -> Scored:
         """The best of the simple methods."""
@@ -134,12 +145,13 @@ class Contest:
         dt, period = self.records[-1].dt, self.trials.period
         starts = [(self.records[f.record].values, end) for f in self.trials.folds for end in f.ends]
         sizes = np.array([recent_size(values[: end + 1], max(2, round(period))) for values, end in starts])
-        order = np.argsort(np.argsort(sizes))
-        trend = float(np.corrcoef(order, [end for _, end in starts])[0, 1]) if sizes.size > 2 else 0.0
+        ends = np.array([end for _, end in starts])
+        trend = float(np.corrcoef(np.argsort(np.argsort(sizes)), ends)[0, 1]) if sizes.size > 2 else 0.0
         if abs(trend) < CONTEST.trend or not sizes.min() > 0:
             return HeldOutBands.of(errors, dt, period)
         now = recent_size(self.records[-1].values, max(2, round(period)))
-        return HeldOutBands.relative(errors, sizes, now, dt, period)
+        later = np.argsort(ends, kind="stable")  # several decays: each begins large
+        return HeldOutBands.relative(errors[later], sizes[later], now, dt, period)
 
     def evidence(self, one: Scored, exact: dict[str, object] | None) -> ContestEvidence:
         """What a verdict on ``one`` looks at; ``exact``: why no exact equation was found."""

@@ -49,6 +49,9 @@ def graded(found: Model, fitted: JointFit | None, request: Request, budget: Budg
     if trials is None:
         return found
     contest = Contest.of(_contestants(fitted, request, trials, budget, say), trials, records)
+    if contest.open and not budget.spent:
+        say("trying black boxes")
+        contest = contest.joined_by(simple_contestants(records, trials, BLACK_BOXES))
     chosen, readable = contest.forecaster, contest.readable
     evidence = contest.evidence(chosen, found.diagnostics.get("evidence"))
     verdict = judge_contest(evidence, None if readable is None else readable.contestant.name, found.verdict)
@@ -60,7 +63,7 @@ def graded(found: Model, fitted: JointFit | None, request: Request, budget: Budg
 def _contestants(
     fitted: JointFit | None, request: Request, trials: Trials, budget: Budget, say: Say
 ) -> Iterator[Contestant]:
-    """All of them, quickest first; a budget that is spent leaves the rest out."""
+    """All but black boxes, quickest first; a budget that is spent leaves the rest out."""
     records = request.records
     say("trying simple forecasts")
     yield from simple_contestants(records, trials, SIMPLE)
@@ -80,9 +83,6 @@ def _contestants(
         size = f"{one.free} coefficient{'' if one.free == 1 else 's'}"
         name = f"an equation of order {one.identified.terms.dimension} with {size}"
         yield Contestant(name, "equation", one.held_out, _regular_of(one, records), one.free)
-    if not budget.spent:
-        say("trying black boxes")
-        yield from simple_contestants(records, trials, BLACK_BOXES)
 
 
 def _regular_of(one: Approximation, records: Sequence[Series]) -> Callable[[], RegularDynamics]:

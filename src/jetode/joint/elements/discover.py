@@ -35,6 +35,7 @@ class DiscoverySettings:
 
 
 DISCOVERY = DiscoverySettings()
+WORTHWHILE = 2.0  # rows per column from which on a QR decomposition pays
 TINY, RIDGE = 1e-20, 1e-10  # against columns that vanish or repeat each other
 
 
@@ -80,8 +81,15 @@ class Look:
 
     @classmethod
     def of(cls, argument: Argument, base: Projection, count: int) -> Look:
-        """With ``count`` derivatives of the function, and the projection on all that is there without it."""
-        return cls(argument, tuple(map(base.without, argument.operators[:count])), base.target)
+        """With ``count`` derivatives of the function, and the projection on all that is there without it; of many rows
+        only the triangle of their QR decomposition, which has the same sums of squares."""
+        operators, target = tuple(map(base.without, argument.operators[:count])), base.target
+        columns = sum(operator.shape[1] for operator in operators)
+        if target.size > WORTHWHILE * columns:
+            triangle = np.linalg.qr(np.column_stack([*operators, target]), mode="r")
+            *parts, target = np.split(triangle, np.cumsum([operator.shape[1] for operator in operators]), axis=1)
+            operators, target = tuple(map(np.ascontiguousarray, parts)), target[:, 0].copy()
+        return cls(argument, operators, target)
 
     def values(self, kind: str, parameters: Sequence[float]) -> FloatArray:
         """A function at the places, of size 1; zero where it cannot be computed."""
