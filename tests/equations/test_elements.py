@@ -1,5 +1,8 @@
 """Elements against SymPy, finite differences and their own identities."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -200,3 +203,10 @@ def test_equilibria_by_changes_of_sign() -> None:
     assert [e.state[0] for e in equilibria(single, (-2.0, 2.0))] == pytest.approx([1 / 3], abs=1e-9)
     with pytest.raises(InputError, match="within"):
         equilibria(pendulum)
+
+
+def test_an_element_is_all_that_a_new_process_needs():
+    """Its routine is compiled, or loaded, when the first one is evaluated, and not only with an equation."""
+    code = "from jetode.equations.elements import Element; print(float(Element('sin', 0, (1.0, 0.0))(0.5)))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert float(run.stdout.split()[-1]) == pytest.approx(np.sin(0.5), rel=1e-12)

@@ -1,25 +1,42 @@
 """Functions are found in the weak form and named by the joint fit: identities, and known systems by seed."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
+from jetode.equations.element_terms import PlacedElement
 from jetode.equations.elements import KINDS, Element
 from jetode.equations.polynomials import evaluate
-from jetode.equations.regular import RegularClosure
+from jetode.equations.regular import RegularClosure, equation_of_rows
 from jetode.experiments.elements.cases import CASES
-from jetode.joint.elements.candidates import candidate_of, element_form, equation_from, gains_of, linear_form
+from jetode.joint.elements.candidates import (
+    begin,
+    candidate_of,
+    element_form,
+    equation_from,
+    gains_of,
+    linear_form,
+    linear_monomials,
+    mixed_row,
+    shift_rows,
+)
+from jetode.joint.elements.combination import mixed_discovery
 from jetode.joint.elements.discover import Discovery, Look, Suggestion
 from jetode.joint.elements.guesses import GUESSES, sensible
-from jetode.joint.elements.naming import CATALOGUE, NONE, Functions, imitates, ranking, search_elements
+from jetode.joint.elements.likeness import alike, derivative_gains, replaced
+from jetode.joint.elements.naming import CATALOGUE, NONE, Functions, Naming, imitates, ranking, search_elements
 from jetode.joint.elements.rival import polynomial_start
+from jetode.joint.elements.second import promised, second_functions
 from jetode.joint.elements.weak_form import TEST, Argument, Projection, WeakForm
 from jetode.joint.elements.weak_form import test_function as psi
 from jetode.joint.forms.base import Candidate
 from jetode.joint.parts import equation_of
 from jetode.joint.problem import Prepared, prepare
 from jetode.joint.search import compared_on
+from jetode.joint.search_settings import COOLING
+from jetode.joint.shooting.annealing import anneal
 from jetode.joint.shooting.gaussnewton import Fit
 from jetode.reconstruction.reconstruct import reconstruct
 from jetode.records.series import Series
@@ -163,6 +180,99 @@ def test_jerk_systems_get_their_function_by_name(name, noise, parameter):
     assert element.kind == case.elements[0].name
     scale = prepared.amplitude / prepared.time**element.variable
     assert element.in_units(scale)[0].parameters[0] == pytest.approx(parameter, abs=0.1)
+
+
+def _jet_rate(equation, states):
+    """u_n at states, by differences along the flow."""
+    step = 1e-6
+    rates = equation.field(states)
+    ahead, behind = (equation.jets(states + sign * step * rates)[:, -1] for sign in (1.0, -1.0))
+    return (ahead - behind) / (2.0 * step)
+
+
+def test_gains_of_derivatives_and_of_rows_are_inverse():
+    rng = np.random.default_rng(7)
+    b, c = rng.standard_normal((2, 4))
+    np.testing.assert_allclose(derivative_gains(gains_of(b, c), c), b, rtol=1e-10)
+
+
+@pytest.mark.parametrize("spread", [False, True])
+def test_a_function_with_a_straight_line_replaces_another_that_says_the_same(spread):
+    """|v − a| + r |v − b| is |v − a| and a line where v < b."""
+    rng = np.random.default_rng(11)
+    states, n = rng.uniform(-1.0, 1.0, (300, 3)), 3
+    old = Element("piecewise-linear", 0, (0.2, 2.0, 0.7))
+    gains = rng.standard_normal(n) if spread else np.array([0.0, 0.0, 1.3])
+    acting = {i: {(0, 0, 0): float(g)} for i, g in enumerate(gains) if g}
+    linear = dict(zip(linear_monomials(n), rng.standard_normal(4).tolist(), strict=True))
+    equation = equation_of_rows((*shift_rows(n), linear), (PlacedElement(old, acting),))
+    other = replaced(equation, 0, Element("abs", 0, (0.2,)), states[:, 0])
+    jets = equation.jets(states)
+    moved = other.states(jets)
+    np.testing.assert_allclose(other.jets(moved), jets, atol=1e-9)
+    np.testing.assert_allclose(_jet_rate(other, moved), _jet_rate(equation, states), atol=1e-5)
+
+
+def test_an_equation_in_a_combination_of_coordinates_is_the_same_equation():
+    rng = np.random.default_rng(13)
+    mix, c, b = (0.4, -0.7), rng.standard_normal(4), 1.7
+    element = Element("tanh", 2, (0.1, 0.5))
+    row = dict(zip(linear_monomials(3), mixed_row(c, mix).tolist(), strict=True))
+    equation = equation_of_rows((*shift_rows(3, mix), row), (PlacedElement(element, {2: {(0, 0, 0): b}}),))
+    jets = rng.standard_normal((50, 3))
+    wanted = c[0] + jets @ c[1:] + b * element(jets[:, 2] - jets[:, :2] @ np.array(mix))
+    np.testing.assert_allclose(_jet_rate(equation, equation.states(jets)), wanted, atol=1e-6)
+
+
+def test_the_combination_that_an_element_is_of_shows_in_the_weak_form():
+    """Chua's x is a combination of z, z' and z''."""
+    prepared = prepared_case("Chua z", 0.01, 3, 3000)
+    mixed, _, left = mixed_discovery(Discovery.of(WeakForm.of(prepared, 3)))
+    true = (-100.0 / 7.0 * prepared.time**2, -prepared.time)
+    np.testing.assert_allclose(mixed.mix, true, rtol=0.15)
+    assert left < 0.01
+    assert mixed.suggestions(("tanh", "abs", "piecewise-linear"))[0].kinds == ("piecewise-linear",)
+
+
+def test_names_for_a_curve_are_those_that_are_like_it():
+    v = np.linspace(0.05, 4.0, 500)
+    found = alike(Element("holling", 0, (0.22,)), v, ["michaelis-menten", "drag", "sin", "tanh"])
+    assert found[0].kind == "michaelis-menten" and "drag" not in [e.kind for e in found]
+    assert not alike(Element("sign", 0, (1.0,)), v - 2.0, ["tanh"])  # the same function again
+
+
+def test_saturations_of_a_positive_quantity_keep_clear_of_their_pole():
+    v = np.append(np.random.default_rng(2).uniform(0.1, 3.0, 500), -0.05)
+    halves = [h for (h,) in GUESSES["michaelis-menten"](v)]
+    assert halves and min(halves) > 0.05
+    assert not list(GUESSES["michaelis-menten"](v - 1.0))
+
+
+@pytest.mark.slow
+def test_the_joint_fit_asks_for_friction_that_the_weak_form_does_not_show():
+    prepared = prepared_case("dry friction", 0.1, 2, 2000)
+    problem = compared_on(prepared, 2, fine=True)
+    naming = Naming(problem, Discovery.of(WeakForm.of(prepared, 2)), CATALOGUE, lambda: False)
+    sine = next(s for s in naming.discovery.suggestions(("sin",)) if s.elements[0].variable == 0)
+    start = begin(prepared, problem.data, naming.discovery, sine)
+    fit = anneal(problem.data, *start, COOLING.schedule, lambda: False)
+    candidate = replace(candidate_of(sine), fit=fit)
+    proposed = [b[0].elements[-1] for b in second_functions(problem, candidate, sine, ("sign", "drag", "gaussian"))]
+    assert "sign" in [e.kind for e in proposed] and all(e.variable == 1 for e in proposed)
+    assert np.all(promised(problem, candidate.form, fit, proposed) > 5.0 * problem.price)
+
+
+@pytest.mark.slow
+def test_chua_seen_in_z_gets_its_element_by_name():
+    prepared = prepared_case("Chua z", 0.05, 3, 4000)
+    functions = Functions(("tanh", "sin", "piecewise-linear"))
+    found = search_elements(compared_on(prepared, 3, fine=True), 3, functions, lambda: False, lambda _: None)
+    assert found is not None
+    equation = equation_of(found.candidates[0].fit.terms).canonical()
+    one = equation.elements[0].element
+    assert (one.kind, one.variable) == ("piecewise-linear", 2)
+    scale = prepared.amplitude / prepared.time**2  # of w = z'' + z' + 100/7 z = −100/7 x, whose kinks are at x = ±1
+    assert np.array(one.parameters[:2]) * scale == pytest.approx([-100.0 / 7.0, 100.0 / 7.0], rel=0.05)
 
 
 def test_the_polynomial_rival_begins_from_the_weak_form():

@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from jetode.joint.forms.base import Form
 from jetode.joint.path import Identified, describe
 from jetode.joint.problem import prepare
 from jetode.joint.shooting.annealing import Schedule, anneal
+from jetode.reconstruction.bootstrap import parametric_bootstrap
 from jetode.reconstruction.dynamics.regular import RegularDynamics
 from jetode.reconstruction.joint_model import equilibria_shown, with_ranges
 from jetode.reconstruction.model import Model
@@ -38,13 +40,21 @@ def truth() -> RegularClosure:
     return RegularClosure({}, {(0,): 1.0}, {(0, 1): -DAMPING}, 2, elements=(sine,))
 
 
+def faster() -> RegularClosure:
+    (one,) = truth().elements
+    return replace(truth(), elements=(one.with_gain(1.5),))
+
+
+def swing(samples: int) -> np.ndarray:
+    """The first samples of one noisy record."""
+    run = integrate(truth().field, np.array([2.5, 0.0]), 2001, DT, rtol=1e-10, atol=1e-11, max_step=0.2)
+    return (run.states[:, 0] + 0.01 * np.random.default_rng(0).normal(size=2001))[:samples]
+
+
 @pytest.fixture(scope="module")
 def model() -> Model:
     """A damped pendulum fitted with the right form, as the search would hand it over."""
-    run = integrate(truth().field, np.array([2.5, 0.0]), 1501, DT, rtol=1e-10, atol=1e-11, max_step=0.2)
-    x = run.states[:, 0]
-    noisy = x + 0.01 * np.random.default_rng(0).normal(size=x.size)
-    record = Series(noisy, DT, name="angle", unit="rad", time_unit="s")
+    record = Series(swing(1501), DT, name="angle", unit="rad", time_unit="s")
     prepared = prepare([record], 2)
     scaled = truth().in_units(1.0 / prepared.amplitude, 1.0 / prepared.time)
     form = Form(2, tuple((part, tuple(p)) for part, p in scaled.parts().items()))
@@ -256,3 +266,30 @@ def test_octave_runs(exported: Model, tmp_path: Path) -> None:
     call = f"rhs = jetode_model(); printf('%.17g ', rhs(0, [{state[0]}; {state[1]}]))"
     found = subprocess.run(["octave", "--eval", call], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     assert np.allclose([float(v) for v in found.split()], field(state), rtol=1e-9)
+
+
+def test_more_samples_move_its_parameters_within_their_errors(model: Model) -> None:
+    longer = Series(swing(2001), DT, name="angle", unit="rad", time_unit="s")
+    after = model.update(longer)
+    assert after.diagnostics["update"]["holds"] and after.verdict.grade == "exact"
+    (before,), (element,) = model.elements, after.elements
+    for name, true in (("frequency", 1.0), ("phase", 0.0), ("gain", -K)):
+        value, error = element.parameters[name]
+        assert abs(value - true) < 4.0 * error and error < before.parameters[name][1]
+    assert element.visited == pytest.approx(before.visited, abs=0.05)
+
+
+def test_another_pendulum_no_longer_holds(model: Model) -> None:
+    """Shorter by half from its 1501st sample on."""
+    other = integrate(faster().field, np.array([1.0, 0.0]), 400, DT, rtol=1e-9, atol=1e-10, max_step=0.2).states[:, 0]
+    after = model.update(Series(np.concatenate([swing(1501), other]), DT, name="angle"))
+    assert not after.diagnostics["update"]["holds"]
+
+
+@pytest.mark.slow
+def test_refits_of_simulated_records_scatter_as_the_errors_say(model: Model) -> None:
+    found = parametric_bootstrap(model, realizations=20, seed=1)
+    parts = {c.part for c in found.coefficients}
+    assert {"e0", "P.0"} <= parts
+    assert np.all((found.ratios > 0.5) & (found.ratios < 1.7))
+    assert np.mean(found.distances) == pytest.approx(len(found.coefficients), rel=0.5)

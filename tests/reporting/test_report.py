@@ -80,7 +80,8 @@ def test_where_no_equation_is_exact_all_that_was_tried_and_why_it_is_not_are_sho
     contested = ContestEvidence("memory closure", "an equation", entries, **numbers, exact={**own, "noise_ratio": 3.0})
     graded = replace(model, diagnostics={**model.diagnostics, "evidence": contested.to_json()})
     shown = tables.contest(graded).rows
-    assert [row[:2] for row in shown] == [("memory closure", "2.00"), ("an equation", "1.00")] and shown[1][-1] == "6"
+    assert [(row[0].split(":")[0], row[1]) for row in shown] == [("memory closure", "2.00"), ("an equation", "1.00")]
+    assert "memory of the past" in shown[0][0] and shown[1][-1] == "6"
     refused = tables.not_exact(graded).rows
     assert [row[-1] for row in refused if "noise" in row[0].lower()][:1] == ["✗ fail"]
     assert len(refused) == len(tables.evidence(model).rows) and not tables.not_exact(model).rows
@@ -89,6 +90,25 @@ def test_where_no_equation_is_exact_all_that_was_tried_and_why_it_is_not_are_sho
     nothing = replace(contested, exact=RefusalEvidence("Nothing fits.", "Measure more.").to_json())
     graded = replace(model, diagnostics={**model.diagnostics, "evidence": nothing.to_json()})
     assert [row[-1] for row in tables.not_exact(graded).rows] == ["✗ fail"]
+
+
+def test_every_grade_looks_like_itself(model):
+    """A name and a colour each; a refusal has no equation in sight, no bands and no promise."""
+    ahead = model.forecast(1.0)
+    names = {"exact": "Exact", "approximate": "Approximate", "forecast": "Forecast only", "none": "None"}
+    for grade, name in names.items():
+        graded = replace(model, verdict=replace(model.verdict, grade=grade))
+        page = report(graded, ahead)
+        said = re.search(r'class="verdict (\w+)" data-grade="(\w+)".*?<strong class="grade">(.*?)</strong>', page, re.S)
+        colour = {"exact": "good", "none": "bad"}.get(grade, "fair")
+        assert said.groups() == (colour, grade, name)
+        open_equation = page.split("<details")[0].count('class="equation"')
+        bands = [
+            t for t in all_figures(graded, ahead, model.records)["record"].traces if t["role"] in ("band", "inner")
+        ]
+        assert bool(open_equation) == (grade in ("exact", "approximate")) == ('id="h-equation"' in page)
+        assert len(bands) == (0 if grade == "none" else 2)
+        assert ("which could not be forecast" in page) == (grade == "none") != ("Record and forecast</h2>" in page)
 
 
 def test_the_html_is_balanced_and_labelled(page):

@@ -66,3 +66,10 @@ def test_a_fit_says_so(slow):
     model = jetode.reconstruct(seconds(given), max_seconds=0.01)
     assert any("subtracted as a line" in note for note in model.record.notes)
     assert "tries to subtract" in jetode.diagnose(seconds(given)).advice[0]
+
+
+@pytest.mark.parametrize("n", [597, 600, 603, 620, 640])
+def test_a_record_of_thirty_periods_of_the_mains_has_room_for_nothing_below(n):
+    noise = np.random.default_rng(1).standard_normal(n)
+    found = find_hum(seconds(noise), noise + hum(n, size=0.4 * 3.0))
+    assert found.mains in (0.0, 50.0)

@@ -185,3 +185,32 @@ def trust(records: int, first: int, jobs: int, dask: str | None, out: Path) -> i
     click.echo(summary.text(outcomes))
     click.echo(f"Written: {out / 'index.html'}, outcomes.csv.")
     return 0
+
+
+@benchmark.command()
+@click.option("--cases", help="Systems, by commas: pendulum, 'Chua x' … (default: all).")
+@click.option("--noise", default="0.01,0.05,0.15", show_default=True, help="Noise levels in std, by commas.")
+@click.option("--seeds", type=click.IntRange(1), default=20, show_default=True, help="Records of each.")
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
+@click.option("--out", type=click.Path(path_type=Path), default=Path("elements-out"), show_default=True)
+def elements(cases: str | None, noise: str, seeds: int, jobs: int, out: Path) -> int:
+    """Systems with a function that is no polynomial: how often it is found and named, and its parameters.
+
+    A second run goes on with what is finished.
+
+    \b
+    Example:
+      jetode benchmark elements --cases "pendulum,abs jerk" --noise 0.05 --seeds 2 --out elements-out
+    """
+    from jetode.experiments.core import sweep
+    from jetode.experiments.elements import bench
+
+    named = tuple(name.strip() for name in cases.split(",")) if cases else ()
+    plan = bench.Plan(named, numbers("noise", noise), seeds)
+    found = []
+    with sweep.jobs(jobs) as execute:
+        for result in bench.measure(plan, out, execute, lambda text: click.echo(text, err=True)):
+            click.echo(bench.line(result))
+            found.append(result)
+    click.echo(bench.table(found))
+    return 0

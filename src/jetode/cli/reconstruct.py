@@ -42,7 +42,9 @@ WRITTEN = ("model.json", "forecast.csv", "report.html")
 @click.option("--sigma", type=float, help="Std of the measurement noise, where it is known (default: estimated).")
 @click.option("--max-seconds", type=float, help="End by then with the best model so far.")
 @click.option(
-    "--functions", help="Functions that may stand in the equation, by commas: sin,abs (default: all; none: none)."
+    "--functions",
+    help="Functions that may stand in the equation, by commas: sin,abs (default: all; none: none); known ones with "
+    "their parameters: sin:frequency=1:phase=0.",
 )
 @click.option("--structure", help="What is known of the equation: mechanics for x'' = f(x) + g(x').")
 @click.option("--denominator-degree", type=int, help="Degree of D, for the paper's method (default: chosen).")
@@ -79,9 +81,24 @@ def reconstruct(
     records = [read_with(file, reading) for file in files]
     given = {name: value for name, value in options.items() if value is not None}
     if "functions" in given:
-        names = [name.strip() for name in given["functions"].split(",")]
-        given["functions"] = () if names == ["none"] else tuple(names)
+        given["functions"] = functions_of(given["functions"])
     return run(records, given, horizon, out, as_json, quiet, command_line("seed", leave_out=("as_json", "quiet")))
+
+
+def functions_of(text: str) -> tuple[str, ...] | dict[str, dict[str, float]]:
+    """Names by commas, or functions with known parameters, sin:frequency=1:phase=0."""
+    words = [word.strip().split(":") for word in text.split(",")]
+    if text.strip() == "none":
+        return ()
+    if all(len(word) == 1 for word in words):
+        return tuple(name for (name,) in words)
+    try:
+        pairs = [(name, [value.split("=") for value in values]) for name, *values in words]
+        return {name: {key: float(value) for key, value in values} for name, values in pairs}
+    except ValueError:
+        raise InputError(
+            f"The '--functions' option must be names with commas, or sin:frequency=1:phase=0. Got {text!r} instead."
+        ) from None
 
 
 def run(

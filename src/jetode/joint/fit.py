@@ -202,8 +202,10 @@ def searched_form(request: Request, prepared: Prepared, interrupt: Effort, say: 
     then 3, then 4, until one satisfies; of those that do not, the third.  A plane whose flow follows a decay as well as
     the noise allows is not left for a higher order, which could only imitate the terms that the plane's lacks (6.4).
     """
-    if request.order is not None:
-        return prepared, search(prepared, request.order, interrupt, say, request.constraints, request.functions)
+    if request.order is not None or request.functions.known:
+        order = request.order or max(2, min(3, false_neighbour_order(prepared)))
+        prepared = request.prepared(order) if request.order is None else prepared
+        return prepared, search(prepared, order, interrupt, say, request.constraints, request.functions)
     for order in LINEAR_ORDERS if request.maybe_linear else ():
         low = request.prepared(order)
         linear = search_linear(low, order, interrupt, say)
@@ -236,7 +238,7 @@ def identify_form(
     effort = budget.effort()
     say("smoothing the record")
     prepared = request.prepared(request.order or 3)
-    if prepared.clean and request.constraints == FREE:
+    if prepared.clean and request.constraints == FREE and not request.functions.known:
         formed = null_space_form(request, prepared, effort, say)
         if isinstance(formed, Proposal):
             if accept(formed):

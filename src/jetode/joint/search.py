@@ -15,6 +15,7 @@ import numpy as np
 from jetode.joint.candidates import Found, Interrupt, Progress, by_bic, different, plausible, states_for
 from jetode.joint.choose_terms import choose_terms
 from jetode.joint.constraints import Constraints
+from jetode.joint.elements.known import with_known
 from jetode.joint.elements.naming import NONE, Functions, imitates, search_elements
 from jetode.joint.forms.base import Candidate, hidden_library
 from jetode.joint.forms.pole_free import candidate as plain_candidate
@@ -50,7 +51,11 @@ def search(
     functions: Functions = NONE,
 ) -> Found:
     """Climb the rungs; where the first does not satisfy, functions of one coordinate are tried,
-    then it gets a second chance on another stretch.  A polynomial that could imitate a function has to beat it."""
+    then it gets a second chance on another stretch.  A polynomial that could imitate a function has to beat it.
+    Functions that are known stand in the equation, and nothing is searched."""
+    if functions.known:
+        given = with_known(compared_on(prepared, order, fine=True), order, functions.known, interrupt)
+        return given or Found((), prepared.data(prepared.sigma), term_price(prepared.n_samples, library_size(order)))
     first_rung, *others = ladder(order)
     first = climb(prepared, order, [first_rung], interrupt, progress, constraints)
     if interrupt():
@@ -78,7 +83,8 @@ def _challenged(
     """What satisfies, or an equation with a function that does so with a lower BIC."""
     if not (functions.kinds and imitates(found.candidates[0])):
         return found
-    named = search_elements(compared_on(prepared, order, fine=True), order, functions, interrupt, progress)
+    problem = compared_on(prepared, order, fine=True)
+    named = search_elements(problem, order, functions, interrupt, progress, imitated=True)
     if named is None or named.candidates[0].bic >= found.candidates[0].bic:
         return found
     return replace(named, candidates=(*named.candidates, *found.candidates))

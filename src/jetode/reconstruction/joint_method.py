@@ -12,8 +12,10 @@ from typing import Any, get_args
 
 import numpy as np
 
+from jetode.equations.elements import kind_of
 from jetode.equations.polynomials import Exponents
 from jetode.joint.constraints import Constraints
+from jetode.joint.elements.known import Known
 from jetode.joint.elements.naming import CATALOGUE, NONE, Functions
 from jetode.joint.fit import JointFit, Refusal, Request, fit_joint
 from jetode.joint.null_space_proposals import Proposal
@@ -77,7 +79,7 @@ def joint(
     symmetric: bool = False,
     loss: Loss = "auto",
     seed: int = 0,
-    functions: Sequence[str] | None = None,
+    functions: Sequence[str] | Mapping[str, Mapping[str, float]] | None = None,
     structure: str | None = None,
 ) -> Model:
     """The equation of a record by the joint fit of coefficients and path, or what forecasts it farthest.
@@ -91,7 +93,9 @@ def joint(
     ``loss``: "gaussian", "student" for heavy tails and outliers, "auto" to decide from the record.  ``seed`` draws the
     resamples that tell how stable each term is, and the members of forecast bands.  ``functions``: which functions of
     one coordinate may stand in the equation where polynomials do not satisfy, e.g. ``("sin", "abs")`` (default: the
-    whole catalogue; ``()``: none).  ``structure="mechanics"``: x'' = f(x) + g(x'), order 2 without mixed terms.
+    whole catalogue; ``()``: none); with parameters that are known, in the record's unit,
+    ``{"sin": {"frequency": 1.0, "phase": 0.0}}``, exactly the linear equation with these functions of the recorded
+    quantity, its verdict, and no contest.  ``structure="mechanics"``: x'' = f(x) + g(x'), order 2 without mixed terms.
     """
     given = _records(record)
     _check_joint(order, sigma, max_seconds, loss)
@@ -116,7 +120,7 @@ def joint(
         "symmetric": symmetric,
         "loss": loss,
         "seed": seed,
-        "functions": list(allowed.kinds),
+        "functions": {k.kind: dict(k.parameters) for k in allowed.known} or list(allowed.kinds),
         "structure": structure,
         "reduction": list(notes),
     }
@@ -127,7 +131,7 @@ def joint(
         return hopeless_model(records, info, settings, seen)
     request = replace(request, maybe_linear=seen is None or not seen.nonlinear)
     found, fitted = _plainest_equation(request, info, settings, budget, say)
-    if found.verdict.trusted or budget.spent or constrained:
+    if found.verdict.trusted or budget.spent or constrained or allowed.known:
         return found
     return graded(found, fitted, request, budget, say)
 
@@ -223,14 +227,34 @@ def _structured(
     return 2, {**given, "P": [*given.get("P", ()), *MIXED]}
 
 
-def _functions(kinds: Sequence[str] | None, structure: str | None, constrained: bool) -> Functions:
+def _functions(
+    kinds: Sequence[str] | Mapping[str, Mapping[str, float]] | None, structure: str | None, constrained: bool
+) -> Functions:
     """The functions that may be used: none beside constraints on terms; those of mechanics only in the last row."""
     given = CATALOGUE.kinds if kinds is None else tuple(kinds)
     for kind in given:
         if kind not in CATALOGUE.kinds:
             allowed = ", ".join(CATALOGUE.kinds)
             raise InputError(f"The 'functions' parameter must hold some of {allowed}. Got {kind!r} instead.")
+    if isinstance(kinds, Mapping) and kinds:
+        if constrained:
+            raise InputError(
+                "The 'functions' parameter must hold names only beside constraints on terms or a structure."
+            )
+        return Functions(given, False, tuple(_known(kind, parameters) for kind, parameters in kinds.items()))
     return NONE if constrained and structure is None else Functions(given, structure is None)
+
+
+def _known(kind: str, parameters: Mapping[str, float]) -> Known:
+    """A function with parameters that are known; refused where it has none of that name, or a value is no number."""
+    wanted = kind_of(kind).parameters
+    for name, value in parameters.items():
+        if name not in wanted or not np.isfinite(value):
+            raise InputError(
+                f"The 'functions' parameter must give numbers for parameters of {kind} "
+                f"({', '.join(wanted) or 'none'}). Got {name}={value} instead."
+            )
+    return Known(kind, tuple((name, float(value)) for name, value in parameters.items()))
 
 
 def _plain(terms: Mapping[str, Any] | None) -> dict[str, Any]:

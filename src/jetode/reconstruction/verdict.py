@@ -20,6 +20,16 @@ from jetode.support.errors import InputError
 Grade = Literal["exact", "approximate", "forecast", "none"]
 GRADES: tuple[str, ...] = get_args(Grade)
 
+# what forecasts are made by beside equations, in words
+METHODS = {
+    "repetition": "the last oscillations again",
+    "persistence": "as it is now",
+    "autoregression": "a weighted mean of past samples",
+    "analogue": "what followed where the record looked alike",
+    "kernel ridge": "a smooth function of past samples, without a formula",
+    "memory closure": "an equation whose state is a fading memory of the past",
+}
+
 
 @dataclass(frozen=True)
 class Holds:
@@ -139,7 +149,8 @@ def judge_contest(evidence: ContestEvidence, readable: str | None, refused: Verd
     as_far = f" {_capital(base.name)} forecasts it as far: the motion is nearly linear or periodic."
     also = as_far if evidence.equals_to_the_end else ""
     if readable is None:
-        reason = f"{_capital(chosen.name)} forecasts it.{also} {refused.reason}"
+        what = f" ({METHODS[chosen.name]})" if chosen.name in METHODS else ""
+        reason = f"Forecasts are made by {chosen.name}{what}.{also} {refused.reason}"
         return Verdict("forecast", reason, refused.advice, holds, baseline)
     own = evidence.entry(readable)
     farther = "" if readable == chosen.name else f"; {chosen.name} forecasts farther and is used for that"

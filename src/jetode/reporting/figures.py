@@ -121,6 +121,13 @@ def _reach(records: Sequence[Series], forecast: Forecast) -> tuple[float, float]
     return low - 0.12 * (high - low), high + 0.12 * (high - low)
 
 
+def ran(model: Model) -> str:
+    """What a long run is a run of."""
+    if model.shown_equation is not None:
+        return "the equation"
+    return "what was tried" if model.verdict.grade == "none" else "the forecast"
+
+
 def _spacing(model: Model) -> int:
     """Samples between drawn points: about 120 points per oscillation."""
     return max(1, int(model.characteristic_time / (20 * model.record.dt)))
@@ -139,7 +146,7 @@ def attractor_figure(model: Model, jets: FloatArray) -> Figure:
         points = {axis: numbers(states[:MOST_SOLID, i], 4) for i, axis in zip(range(d), "xyz", strict=False)}
         traces.append({**points, "mode": "lines", "role": role, "name": name, "width": 2 if d == 3 else 1})
     names = slope_labels(model.record.name, model.record.unit, model.record.time_unit, d)
-    what = "the equation" if model.shown_equation is not None else "what was tried"
+    what = ran(model)
     titles = {f"{axis}axis": {"title": {"text": name}} for axis, name in zip("xyz", names, strict=False)}
     return Figure(
         "attractor",

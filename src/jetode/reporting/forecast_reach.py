@@ -9,11 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from jetode.integration.forecast import Forecast
-from jetode.reconstruction.evidence import Evidence, PaperEvidence
+from jetode.reconstruction.evidence import ContestEvidence, Evidence, PaperEvidence
 from jetode.reconstruction.model import Model
 from jetode.reconstruction.settings import EXAMINATION
 
 OSCILLATIONS = 20  # the longest forecast that is made unasked
+NEARLY = 0.99  # of the longest trial: a median of this has not seen an end
 CHAOTIC = 0.02  # growth per oscillation below which an exponent is that of a cycle
 
 
@@ -60,6 +61,8 @@ def outlook(model: Model, forecast: Forecast) -> Outlook:
     found, holds = model.evidence, model.verdict.holds
     if model.verdict.grade in ("approximate", "forecast") and holds is not None:
         time, at_least = holds.median, False
+        if isinstance(found, ContestEvidence):  # no trial is longer
+            at_least = time >= found.longest * found.oscillation * NEARLY
     elif forecast.lower is not None and forecast.upper is not None:
         wide = np.flatnonzero(0.5 * (forecast.upper - forecast.lower) > EXAMINATION.holds * model.spread[0])
         at_least = not wide.size

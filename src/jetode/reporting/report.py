@@ -23,6 +23,7 @@ from jetode.reconstruction.checks import CHECKS, notes, walk
 from jetode.reconstruction.evidence import AnyEvidence, ContestEvidence, evidence_of
 from jetode.reconstruction.model import Model
 from jetode.reconstruction.naming import NamedEquation
+from jetode.reconstruction.verdict import METHODS
 from jetode.records.series import Series
 from jetode.reporting import figures as report_figures
 from jetode.reporting.element_figures import element_figures
@@ -35,15 +36,6 @@ NO_NOISE = 1e-4  # of the signal: less is as good as none
 AT_ZERO = 1e-9  # std: a coordinate of an equilibrium nearer to 0 is 0
 LONG_FORM = 60  # terms: a longer rational closure is left to model.json
 VERSIONS = ("jetode", "numpy", "scipy", "numba")
-# what forecasts are made by beside equations, in words
-METHODS = {
-    "repetition": "the last oscillations again",
-    "persistence": "as it is now",
-    "autoregression": "a weighted mean of past samples",
-    "analogue": "what followed where the record looked alike",
-    "kernel ridge": "a smooth function of past samples, without a formula",
-    "memory closure": "an equation whose state is a fading memory of the past",
-}
 GRADES = {"exact": "Exact", "approximate": "Approximate", "forecast": "Forecast only", "none": "None"}
 
 
@@ -78,6 +70,7 @@ def report(model: Model, forecast: Forecast, records: Sequence[Series] = (), com
         facts=facts(model, ahead.text() if model.verdict.grade != "none" else "", records),
         notes=model.record.notes,
         shown=model.shown_equation is not None,
+        ran=report_figures.ran(model),
         equations=[] if written is None else written.html(),
         rational=_rational(model),
         text="" if written is None else written.text(),
@@ -160,7 +153,8 @@ def coefficients(model: Model) -> Table:
         ratio = abs(c.value / c.standard_error) if c.standard_error > 0 else np.nan
         error = "fixed" if c.standard_error == 0 else _number(c.standard_error, 2)
         kept = f"{100 * c.stability:.0f}\u202f%" if np.isfinite(c.stability) else "–"
-        rows.append((term.rate, term.term, term.value, error, term.unit, _number(ratio, 3), kept))
+        z = f"{float(_number(ratio, 3)):g}" if np.isfinite(ratio) else "–"
+        rows.append((term.rate, term.term, term.value, error, term.unit, z, kept))
     caption = (
         "Coefficients and where they stand; z is the value in units of its standard error, and a term is kept in so "
         "many of 100 resamplings of the record’s stretches"

@@ -107,6 +107,8 @@ def _line(record: Series, values: FloatArray, settings: HumSettings) -> tuple[Hu
 def _is_harmonic(power: FloatArray, at: int, settings: HumSettings) -> bool:
     """Whether the line is a whole multiple of the strongest line below it: then it belongs to the motion."""
     low = settings.beside // 4
+    if at - settings.beside <= low:  # so short a record has no room for a line below
+        return False
     strongest = low + int(np.argmax(power[low : at - settings.beside]))
     line, own = _centre(power, strongest), _centre(power, at - 2 + int(np.argmax(power[at - 2 : at + 3])))
     times = round(own / line)

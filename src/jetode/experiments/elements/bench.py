@@ -1,18 +1,62 @@
-"""How often the right function is found: one record of one system with an element, reconstructed and scored."""
+"""How often the right function is found: records of systems with elements, reconstructed and scored; one chunk each."""
 
 from __future__ import annotations
 
 import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from jetode.experiments.elements.cases import ElementCase, TrueElement
+from jetode.experiments.core.store import ChunkStore, Result, Task
+from jetode.experiments.core.sweep import Executor, Say, finished
+from jetode.experiments.elements.cases import CASES, ElementCase
 from jetode.reconstruction.model import Model
 from jetode.reconstruction.reconstruct import reconstruct
+from jetode.support.errors import InputError
 
 WITHIN = 3.0  # standard errors
 FIXED = 0.01  # absolute: what a parameter without a standard error may be off, one that the fit has set to 0
+KIND = "elements"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which systems (all where none is named), noise levels and how many seeds."""
+
+    cases: tuple[str, ...]
+    noise: tuple[float, ...]
+    seeds: int
+
+    def __post_init__(self) -> None:
+        for name in self.cases:
+            if name not in CASES:
+                known = ", ".join(CASES)
+                raise InputError(f"The 'cases' option must name systems with an element ({known}). Got {name!r}.")
+
+    def tasks(self) -> list[Task]:
+        """Seed by seed, so that a run that is stopped has every system."""
+        return [
+            Task(f"{__name__}:run", KIND, f"{list(CASES).index(name)}-n{noise:g}", seed, seed + 1, 0,
+                 {"case": name, "noise": noise})
+            for seed in range(self.seeds)
+            for noise in self.noise
+            for name in self.cases or CASES
+        ]  # fmt: skip
+
+
+def measure(plan: Plan, out: Path, execute: Executor, say: Say) -> Iterator[Result]:
+    """The result of every record, those on disk first."""
+    for _, chunk in finished(plan.tasks(), ChunkStore(out / "chunks"), execute, say):
+        yield chunk.result
+
+
+def run(task: Task) -> Result:
+    """One record."""
+    return scored(CASES[task.options["case"]], task.options["noise"], task.first)
 
 
 def scored(case: ElementCase, noise: float, seed: int, **options: Any) -> dict[str, Any]:
@@ -55,6 +99,30 @@ def _distance(got: float, error: float, true: float) -> float:
     return 0.0 if abs(got - true) <= FIXED else float(np.inf)
 
 
-def describe(true: tuple[TrueElement, ...]) -> str:
-    """The names of the true elements."""
-    return " + ".join(e.name for e in true)
+def line(found: Mapping[str, Any]) -> str:
+    """One result in one line."""
+    names = " + ".join(found["names"]) or "no function"
+    return (
+        f"{found['case']:18}{found['noise']:6g} seed {found['seed']:3}  {'right' if found['named'] else '-':6}"
+        f"{found['grade']:12} {names} {found['seconds']:.0f} s"
+    )
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """One line per system and noise level."""
+    cells: dict[tuple[str, float], list[Mapping[str, Any]]] = defaultdict(list)
+    for row in rows:
+        cells[row["case"], row["noise"]].append(row)
+    lines = [
+        "| system | element | noise | runs | named | within 3 se | exact | wrong name exact | CPU s |",
+        "|" + "---|" * 9,
+    ]
+    for (case, noise), runs in sorted(cells.items(), key=lambda c: (list(CASES).index(c[0][0]), c[0][1])):
+        exact = [r for r in runs if r["grade"] == "exact"]
+        names = " + ".join(e.name for e in CASES[case].elements)
+        lines.append(
+            f"| {case} | {names} | {noise:.0%} | {len(runs)} | {sum(r['named'] for r in runs)} | "
+            f"{sum(r['within'] for r in runs)} | {len(exact)} | {sum(not r['named'] for r in exact)} | "
+            f"{np.median([r['seconds'] for r in runs]):.0f} |"
+        )
+    return "\n".join(lines)

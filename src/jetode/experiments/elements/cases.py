@@ -124,6 +124,7 @@ _SATURATION = _element("tanh", centre=0.0, width=0.5)
 _ENZYME = _element("michaelis-menten", half=1.0)
 _SINE = _element("sin", frequency=1.0, phase=0.0)
 _KINKS = _element("piecewise-linear", first=-1.0, second=1.0, ratio=-1.0)
+_KINKS_IN_Z = _element("piecewise-linear", "w", first=-100.0 / 7.0, second=100.0 / 7.0, ratio=-1.0)  # w = −100/7 x
 
 CASES: Mapping[str, ElementCase] = MappingProxyType(
     {
@@ -147,9 +148,7 @@ CASES: Mapping[str, ElementCase] = MappingProxyType(
                 "diode jerk", _diode_jerk, (0.1, 0.0, 0.1), 0, 3, 0.06, 6000, 200.0, (_element("exp", "u1", rate=10.0),)
             ),
             ElementCase("Chua x", _chua, (0.1, 0.0, 0.0), 0, 3, 0.02, 6000, 100.0, (_KINKS,)),
-            ElementCase(
-                "Chua z", _chua, (0.1, 0.0, 0.0), 2, 3, 0.02, 6000, 100.0, (_element("piecewise-linear", "w"),)
-            ),
+            ElementCase("Chua z", _chua, (0.1, 0.0, 0.0), 2, 3, 0.02, 6000, 100.0, (_KINKS_IN_Z,)),
             ElementCase(
                 "Michaelis–Menten",
                 _bliss,

@@ -10,6 +10,7 @@ where nothing is differentiated; b_{n−1−i} = β_i − Σ_{k<i} c_{n−i+k} �
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -42,9 +43,12 @@ def linear_form(order: int, spread: bool = False) -> PoleFree:
     return PoleFree(order, (*parts, ("P", tuple(total_degree_exponents(order, 1)))))
 
 
-def element_form(order: int, elements: tuple[Element, ...], spread: bool) -> PoleFree:
-    """A linear equation with elements, the first of them in every row where ``spread``."""
+def element_form(order: int, elements: tuple[Element, ...], spread: bool, mixed: bool = False) -> PoleFree:
+    """A linear equation with elements, the first of them in every row where ``spread``; ``mixed``: its last coordinate
+    is any combination w of the derivatives, u_{n−1} = Σ_j α_j u_j + w."""
     form = linear_form(order, spread)
+    if mixed:
+        form = form.with_parts(a=tuple(linear_monomials(order - 1)[1:]))
     for element in elements:
         form = form.with_element(element, "P")
     if spread:
@@ -54,12 +58,13 @@ def element_form(order: int, elements: tuple[Element, ...], spread: bool) -> Pol
 
 
 def candidate_of(suggestion: Suggestion) -> Candidate:
-    """The form of a suggestion, unfitted."""
+    """The form of a suggestion, unfitted; a sign stays as narrow as it begins, which under noise is 0."""
     order = suggestion.order
-    form = element_form(order, suggestion.elements, suggestion.spread)
+    form = element_form(order, suggestion.elements, suggestion.spread, bool(suggestion.mix))
     monomials = linear_monomials(order)
     form = form.with_parts(P=tuple(monomials[i] for i in suggestion.linear))
-    return Candidate(form, {(0,) * (order - 1): 1.0})
+    narrow = tuple(((f"e{m}", (0,)), e.parameters[0]) for m, e in enumerate(suggestion.elements) if e.kind == "sign")
+    return Candidate(replace(form, fixed=narrow), {(0,) * (order - 1): 1.0})
 
 
 def weak_columns(discovery: Discovery, element: Element, count: int) -> FloatArray:
@@ -96,14 +101,34 @@ def equation_from(discovery: Discovery, suggestion: Suggestion) -> Equation:
     beside = list(suggestion.linear)
     found = weak_solution(np.column_stack([weak.linear[:, beside], *columns]), weak.target)
     constant, *_ = monomials = linear_monomials(n)
-    last = dict(zip([monomials[i] for i in beside], found[: len(beside)].tolist(), strict=True))
+    linear = found[: len(beside)]
+    if suggestion.mix:
+        linear = mixed_row(linear, suggestion.mix)
+    last = dict(zip([monomials[i] for i in beside], linear.tolist(), strict=True))
     gains = found[len(beside) :]
     if suggestion.spread:
         acting = [{i: {constant: float(g)} for i, g in enumerate(gains_of(gains, found[1 : n + 1]))}]
     else:
         acting = [{n - 1: {constant: float(b)}} for b in gains]
     placed = tuple(PlacedElement(e, rows) for e, rows in zip(elements, acting, strict=True))
-    return equation_of_rows((*(Coupled.shift(i) for i in range(n - 1)), last), placed)
+    return equation_of_rows((*shift_rows(n, suggestion.mix), last), placed)
+
+
+def shift_rows(order: int, mix: tuple[float, ...] = ()) -> tuple[Coupled, ...]:
+    """u_i' = u_{i+1}; with a ``mix`` the last of them is u_{n−2}' = Σ_j mix_j u_j + w."""
+    rows = [Coupled.shift(i) for i in range(order - 1)]
+    if mix:
+        offset = dict(zip(linear_monomials(order - 1)[1:], mix, strict=True))
+        rows[-1] = Coupled(offset, {(0,) * (order - 1): 1.0})
+    return tuple(rows)
+
+
+def mixed_row(linear: FloatArray, mix: tuple[float, ...]) -> FloatArray:
+    """Coefficients over 1, u_0 … u_{n−2}, w in w' from those over 1, u_0 … u_{n−1} in u_n, (8.10)."""
+    constant, *c = linear.tolist()
+    own = c[-1] - mix[-1]
+    earlier = [c[j] + own * mix[j] - (mix[j - 1] if j else 0.0) for j in range(len(mix))]
+    return np.array([constant, *earlier, own])
 
 
 def starts(prepared: Prepared, order: int, kinds: Sequence[str], samples: int) -> Iterator[Begun]:
@@ -128,7 +153,10 @@ def starts(prepared: Prepared, order: int, kinds: Sequence[str], samples: int) -
         yield name, form, form.terms(equation), hidden_states(prepared.jets.head(samples), equation)
 
 
-def begin(prepared: Prepared, data: Data, discovery: Discovery, suggestion: Suggestion) -> tuple[Terms, FloatArray]:
-    """The terms of a suggestion with the coefficients of the weak form, and states at the nodes from the jets."""
+def begin(
+    prepared: Prepared, data: Data, discovery: Discovery, suggestion: Suggestion, form: Form | None = None
+) -> tuple[Terms, FloatArray]:
+    """The terms of a suggestion (of its ``form``, where that holds some of them) with the coefficients of the weak
+    form, and states at the nodes from the jets."""
     equation = equation_from(discovery, suggestion)
-    return candidate_of(suggestion).form.terms(equation), states_for(prepared, equation, data)
+    return (form or candidate_of(suggestion).form).terms(equation), states_for(prepared, equation, data)

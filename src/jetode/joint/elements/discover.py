@@ -43,7 +43,8 @@ TINY, RIDGE = 1e-20, 1e-10  # against columns that vanish or repeat each other
 class Suggestion:
     """Elements in a linear equation of some order, ``spread`` over the derivatives of the element or in the last row
     alone; the ``bic`` of the weak form, with the share of the target that is left.  A ``bare`` one has no constant and
-    no linear term of its argument beside it, as a pendulum has none beside its sine."""
+    no linear term of its argument beside it, as a pendulum has none beside its sine.  With a ``mix`` the last
+    coordinate is the combination w = u_{n−1} − Σ_j mix_j u_j, which the element is a function of."""
 
     order: int
     elements: tuple[Element, ...]
@@ -51,6 +52,7 @@ class Suggestion:
     bic: float
     left: float
     bare: bool = False
+    mix: tuple[float, ...] = ()
 
     @property
     def linear(self) -> tuple[int, ...]:
@@ -124,7 +126,7 @@ class Look:
     def best(self, kind: str, guesses: Sequence[tuple[float, ...]]) -> tuple[Element, float] | None:
         """The best parameters of a kind from these guesses, and what it leaves; None where none makes sense."""
         tried = [self._improved(kind, guess) for guess in guesses]
-        tried = [p for p in tried if sensible(kind, p, self.argument.samples)]
+        tried = [p for p in tried if sensible(kind, p, self.argument.samples) and np.any(self.values(kind, p))]
         lefts = [float(np.sum(self.residual(kind, p) ** 2)) for p in tried]
         if not tried:
             return None
@@ -157,10 +159,12 @@ class Looked:
 
 @dataclass(frozen=True, eq=False)
 class Discovery:
-    """The weak form of a record with its coordinates as arguments of functions."""
+    """The weak form of a record with its coordinates as arguments of functions; with a ``mix``, the last one is that
+    combination of them."""
 
     weak: WeakForm
     arguments: tuple[Argument, ...]
+    mix: tuple[float, ...] = ()
 
     @classmethod
     def of(cls, weak: WeakForm) -> Discovery:
@@ -172,6 +176,18 @@ class Discovery:
         """The BIC of the linear equation."""
         left = Projection.of(self.weak.linear, self.weak.target).target
         return bic_of(float(left @ left), self.weak.rows, 1 + self.weak.order)
+
+    def powers(self, most: int = 3) -> float:
+        """The lowest BIC of powers of one coordinate, 2 to ``most``, in the place of a function of it."""
+        base, n = Projection.of(self.weak.linear, self.weak.target), self.weak.order
+        found = []
+        for argument in self.arguments:
+            for count in {1, n if argument.variable == 0 else 1}:
+                operators = argument.operators[:count]
+                columns = np.column_stack([o @ argument.places**k for k in range(2, most + 1) for o in operators])
+                left = Projection.of(base.without(columns), base.target).target
+                found.append(bic_of(float(left @ left), self.weak.rows, 1 + n + columns.shape[1]))
+        return min(found)
 
     def suggestions(
         self, kinds: Sequence[str], spreads: Sequence[bool] = (False,), given: tuple[Element, ...] = ()
@@ -188,7 +204,7 @@ class Discovery:
         looks = [
             (Look.of(argument, base, weak.order if spread else 1), spread)
             for spread in spreads
-            for argument in self.arguments
+            for argument in (self.arguments[-1:] if self.mix else self.arguments)
             if not (spread and argument.variable)
         ]
         looked: list[Looked] = []
@@ -226,5 +242,5 @@ class Discovery:
                 element, left = found
                 share = left / float(weak.target @ weak.target)
                 bic = bic_of(left, weak.rows, one.count)
-                out.append(Suggestion(weak.order, (*given, element), one.spread, bic, share))
+                out.append(Suggestion(weak.order, (*given, element), one.spread, bic, share, mix=self.mix))
         return sorted(out, key=lambda s: s.bic)

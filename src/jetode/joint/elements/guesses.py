@@ -25,6 +25,7 @@ WIDEST = 5.0  # std: a wider one cannot be told from the first powers of its coo
 EDGE = 0.02  # of the samples that must lie beyond a kink on either side
 LEAST_TURN = 1.2  # radians over the visited range: less is a parabola or a cubic
 NEAREST_ONE = 0.2  # an exponent nearer to 1 is the linear term, and the difference to it v log|v|
+CLEAR = 1.5  # times what lies below 0: there v/(h + v) has its pole
 LEAST_RISE = 1.0  # e-folds over the visited range: less is a parabola
 
 
@@ -66,8 +67,9 @@ def _power(v: FloatArray) -> Iterator[Parameters]:
 
 
 def _half(v: FloatArray) -> Iterator[Parameters]:
-    if v.min() > 0.0:
-        yield from ((h * float(np.std(v)),) for h in HALVES)
+    if np.quantile(v, EDGE) > 0.0:  # noise may push a few samples of a positive quantity below 0
+        halves = (h * float(np.std(v)) for h in HALVES)
+        yield from ((h,) for h in halves if h > CLEAR * max(-float(v.min()), 0.0))
 
 
 GUESSES: Mapping[str, Callable[[FloatArray], Iterator[Parameters]]] = MappingProxyType(
@@ -87,7 +89,7 @@ def sensible(kind: str, parameters: Parameters, v: FloatArray) -> bool:
         return abs(parameters[0]) < SIGN_WIDTH * std
     if kind in ("tanh", "arctan", "diode", "gaussian"):
         centre, width = parameters
-        return low < centre < high and SIGN_WIDTH * std < abs(width) < WIDEST * std
+        return inner[0] < centre < inner[1] and SIGN_WIDTH * std < abs(width) < WIDEST * std
     if kind == "sin":
         return abs(parameters[0]) * (high - low) > LEAST_TURN
     if kind in ("abs", "piecewise-linear"):

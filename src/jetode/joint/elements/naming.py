@@ -6,7 +6,7 @@ terms selected, and all are compared by BIC at one small q with each other and w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,9 +14,13 @@ import numpy as np
 from jetode.joint.candidates import Found, Interrupt, Progress
 from jetode.joint.choose_terms import choose_terms
 from jetode.joint.elements.candidates import begin, candidate_of
+from jetode.joint.elements.combination import mixed_discovery
 from jetode.joint.elements.discover import DISCOVERY, Discovery, Suggestion
 from jetode.joint.elements.guesses import GUESSES, sensible
+from jetode.joint.elements.known import Known
+from jetode.joint.elements.likeness import Begun, other_names
 from jetode.joint.elements.rival import polynomial_rival
+from jetode.joint.elements.second import second_functions
 from jetode.joint.elements.weak_form import WeakForm
 from jetode.joint.forms.base import Candidate
 from jetode.joint.parts import equation_of
@@ -36,8 +40,12 @@ class NamingSettings:
     tried: int = 4  # functions that are fitted jointly at first: 0.2 s each, and mostly the first is right
     per_coordinate: int = 3  # and of every coordinate where none of these satisfies: smoothing blurs arguments
     firsts: int = 2  # functions that a second one is looked for beside
+    beside: int = 3  # fitted functions whose path is asked for a second one: the right first one is mostly among them
     chosen: int = 4  # of these, whose terms are selected: a sine needs no term beside it, its imitations do
-    rivals: float = 60.0  # of the cost, in terms: names farther behind the best cannot win by fewer terms
+    mixed: int = 3  # functions of a combination of coordinates that are fitted: a curve has singled it out
+    combined: float = 0.03  # of the target's sum of squares: what a free curve of a combination may leave in weak form
+    rivals: float = 60.0  # of the cost, in terms: names farther behind the best cannot win by a better selection
+    fewer: float = 10.0  # the same where the best follows the record: they could win by fewer terms only
 
 
 NAMING = NamingSettings()
@@ -45,10 +53,12 @@ NAMING = NamingSettings()
 
 @dataclass(frozen=True)
 class Functions:
-    """Which functions the search may use, and whether one of u0 may act through its derivatives too."""
+    """Which functions the search may use, and whether one of u0 may act through its derivatives too; ``known`` ones are
+    in the equation, and nothing else is searched."""
 
     kinds: tuple[str, ...] = tuple(GUESSES)
     spread: bool = True
+    known: tuple[Known, ...] = ()
 
 
 CATALOGUE = Functions()
@@ -56,34 +66,154 @@ NONE = Functions(())
 
 
 def search_elements(
-    problem: Problem, order: int, functions: Functions, interrupt: Interrupt, progress: Progress
+    problem: Problem,
+    order: int,
+    functions: Functions,
+    interrupt: Interrupt,
+    progress: Progress,
+    imitated: bool = False,
 ) -> Found | None:
     """Linear equations of an order with one function, or two, that satisfy and that squares and cubes of the same
-    coordinate do not match; best first.  None where there is none."""
+    coordinate do not match; best first.  None where there is none, or, where a polynomial satisfies that could be one
+    (``imitated``), where powers of a coordinate do better in weak form already."""
     weak = WeakForm.of(problem.prepared, order) if functions.kinds else None
     if weak is None:
         return None
     progress(f"functions of one coordinate, order {order}")
-    found = named_functions(problem, Discovery.of(weak), functions, interrupt)
+    found = Naming(problem, Discovery.of(weak), functions, interrupt).named_functions(imitated)
     return found if found is not None and found.satisfies() else None
 
 
-def named_functions(problem: Problem, discovery: Discovery, functions: Functions, interrupt: Interrupt) -> Found | None:
-    """The equations with one function, with a second one where the first leaves more than noise; None where the weak
-    form shows none, or where a polynomial does as well."""
-    limit, kinds = discovery.linear() - DISCOVERY.gain, functions.kinds
-    seen = discovery.suggestions(kinds, (False, True) if functions.spread else (False,)) + discovery.bare(kinds)
-    ranked = ranking([s for s in seen if s.bic < limit and s.left < DISCOVERY.unexplained])
-    fitted = _named(problem, discovery, ranked[: NAMING.tried], interrupt)
-    if not _satisfies(problem, fitted):
-        fitted += _named(problem, discovery, each_coordinate(ranked[NAMING.tried :]), interrupt)
-    if not _satisfies(problem, fitted) and not interrupt():
-        fitted += _pairs(problem, discovery, ranked, kinds, interrupt)
-    if not fitted:
-        return None
-    best, suggestion = min(fitted, key=lambda f: f[0].bic)
-    rival = polynomial_rival(problem, discovery, suggestion, interrupt)
-    return None if rival.bic <= best.bic else _found(problem, fitted)
+@dataclass(frozen=True, eq=False)
+class Naming:
+    """The functions of one order for one record: what the weak form suggests, fitted jointly and compared."""
+
+    problem: Problem
+    discovery: Discovery
+    functions: Functions
+    interrupt: Interrupt
+
+    def named_functions(self, imitated: bool = False) -> Found | None:
+        """The equations with one function; where those leave more than noise, with a second one, or with one of a
+        combination of coordinates.  None where the weak form shows none, or where a polynomial does as well."""
+        discovery, kinds = self.discovery, self.functions.kinds
+        limit = discovery.linear() - DISCOVERY.gain
+        seen = discovery.suggestions(kinds, (False, True) if self.functions.spread else (False,)) + discovery.bare(
+            kinds
+        )
+        if imitated and min((s.bic for s in seen), default=np.inf) > discovery.powers():
+            return None
+        ranked = ranking([s for s in seen if s.bic < limit and s.left < DISCOVERY.unexplained])
+        fitted = self._with_other_names(self._suggested(discovery, ranked[: NAMING.tried]))
+        later: tuple[Callable[[], list[Named]], ...] = (
+            lambda: self._suggested(discovery, each_coordinate(ranked[NAMING.tried :])),
+            lambda: self._pairs(ranked),
+            lambda: self._combinations(ranked),
+        )
+        for more in () if imitated else later:
+            if self._satisfies(fitted) or self.interrupt():
+                break
+            fitted += self._with_other_names(more())
+        if not fitted:
+            return None
+        best, suggestion = min(fitted, key=lambda f: f[0].bic)
+        rival = polynomial_rival(self.problem, discovery, (best, suggestion), self.interrupt)
+        return None if rival.bic <= best.bic else self._found(fitted)
+
+    def _suggested(self, discovery: Discovery, ranked: Sequence[tuple[Suggestion, ...]]) -> list[Named]:
+        """The joint fits of functions that the weak form suggests, each in the last row alone unless that fails."""
+        n = self.problem.data.n_samples
+        fitted: list[Named] = []
+        for ways in ranked:
+            for suggestion in ways:
+                if self.interrupt():
+                    break
+                terms, states = begin(self.problem.prepared, self.problem.data, discovery, suggestion)
+                worst = np.inf if suggestion.mix else DECISION.selectable  # a combination is known roughly at first
+                fitted += self._fitted([(suggestion, terms, states)], worst)
+                if fitted and fitted[-1][0].cost <= DECISION.suspicious(n) * n:
+                    break
+        return self._selected(fitted)
+
+    def _with_other_names(self, fitted: list[Named]) -> list[Named]:
+        """These, and what is like the best of them where it has been."""
+        data = self.problem.data
+        near = [f for f in fitted if f[0].cost <= DECISION.selectable * data.n_samples]
+        if not near or self.interrupt():
+            return fitted
+        best, suggestion = min(near, key=lambda f: f[0].bic)
+        tried = {s.kinds for _, s in fitted}
+        begun = [b for b in other_names(_fit(best), suggestion, self.functions.kinds) if b[0].kinds not in tried]
+        return fitted + self._selected(self._fitted(begun), best.cost)
+
+    def _pairs(self, ranked: Sequence[tuple[Suggestion, ...]]) -> list[Named]:
+        """Two functions: beside the first ones of the weak form in the last row, what their joint fits lack, or what
+        the weak form asks for most in addition."""
+        data = self.problem.data
+        alone = [ways[0] for ways in ranked[: NAMING.tried] if not ways[0].spread]
+        firsts = self._fitted([(s, *begin(self.problem.prepared, data, self.discovery, s)) for s in alone])
+        near = sorted((f for f in firsts if f[0].cost <= DECISION.selectable * data.n_samples), key=lambda f: f[0].cost)
+        begun: list[Begun] = []
+        for candidate, suggestion in near[: NAMING.beside]:
+            begun += second_functions(self.problem, candidate, suggestion, self.functions.kinds)
+        found = self._selected(self._fitted(begun))
+        if self._satisfies(found) or self.interrupt():
+            return found
+        more: list[Suggestion] = []
+        for ways in ranked[: NAMING.firsts]:
+            if not ways[0].spread:
+                wanted = self.discovery.suggestions(self.functions.kinds, given=ways[0].elements)
+                more += [s for s in wanted if s.bic < ways[0].bic - DISCOVERY.gain]
+        return found + self._suggested(self.discovery, ranking(more)[: NAMING.tried])
+
+    def _combinations(self, ranked: Sequence[tuple[Suggestion, ...]]) -> list[Named]:
+        """One function of a combination of coordinates, where a free curve of it leaves far less than the others."""
+        if not self.functions.spread:
+            return []
+        mixed, bic, left = mixed_discovery(self.discovery)
+        before = min((s.bic for ways in ranked for s in ways), default=self.discovery.linear())
+        if not (bic < before - DISCOVERY.gain and left < NAMING.combined):
+            return []
+        return self._suggested(mixed, ranking(mixed.suggestions(self.functions.kinds))[: NAMING.mixed])
+
+    def _fitted(self, begun: Sequence[Begun], worst: float = 0.0) -> list[Named]:
+        """Joint fits from their starts, those whose parameters still make sense; starts that are rough are cooled once
+        more and more slowly where the first time does not satisfy, up to a ``worst`` cost per sample."""
+        data, enough = self.problem.data, DECISION.suspicious(self.problem.data.n_samples)
+        out: list[Named] = []
+        for suggestion, terms, states in begun:
+            if self.interrupt():
+                break
+            fit = anneal(data, terms, states, COOLING.schedule, self.interrupt)
+            if enough < fit.cost / data.n_samples <= worst:
+                again = anneal(data, terms, states, COOLING.patient, self.interrupt)
+                fit = again if again.cost < fit.cost else fit
+            if np.isfinite(fit.cost) and meant(fit):
+                out.append((replace(candidate_of(suggestion), fit=fit), suggestion))
+        return out
+
+    def _selected(self, fitted: list[Named], best: float = np.inf) -> list[Named]:
+        """Those that can still win with their terms selected."""
+        problem, chosen = self.problem, list[Named]()
+        fitted = sorted(fitted, key=lambda f: f[0].cost)
+        best, n = min((best, *(f[0].cost for f in fitted[:1]))), problem.data.n_samples
+        reach = NAMING.fewer if best <= DECISION.suspicious(n) * n else NAMING.rivals
+        for candidate, suggestion in fitted[: NAMING.chosen]:
+            if self.interrupt() or candidate.cost > best + reach * problem.price:
+                break
+            selected = choose_terms(problem.data, candidate, problem.price, self.interrupt)
+            chosen.append((settled(problem, selected, self.interrupt), suggestion))
+        return chosen
+
+    def _found(self, fitted: list[Named]) -> Found:
+        """The candidates by BIC, every set of names once."""
+        best: dict[tuple[str, ...], Candidate] = {}
+        for candidate, suggestion in sorted(fitted, key=lambda f: f[0].bic):
+            best.setdefault(tuple(sorted(suggestion.kinds)), candidate)
+        return Found(tuple(best.values()), self.problem.data, self.problem.price)
+
+    def _satisfies(self, fitted: list[Named]) -> bool:
+        return self._found(fitted).satisfies()
 
 
 def ranking(suggestions: Sequence[Suggestion]) -> list[tuple[Suggestion, ...]]:
@@ -107,97 +237,37 @@ def each_coordinate(ranked: Sequence[tuple[Suggestion, ...]]) -> list[tuple[Sugg
     return [ways for of_one in out.values() for ways in of_one[: NAMING.per_coordinate]]
 
 
-def _pairs(
-    problem: Problem, discovery: Discovery, ranked: Sequence[tuple[Suggestion, ...]], kinds: Sequence[str],
-    interrupt: Interrupt,
-) -> list[Named]:  # fmt: skip
-    """Two functions: beside the first ones of the weak form, those that it asks for most in addition."""
-    more: list[Suggestion] = []
-    for ways in ranked[: NAMING.firsts]:
-        if not ways[0].spread:
-            wanted = discovery.suggestions(kinds, given=ways[0].elements)
-            more += [s for s in wanted if s.bic < ways[0].bic - DISCOVERY.gain]
-    return _named(problem, discovery, ranking(more)[: NAMING.tried], interrupt)
-
-
-def _found(problem: Problem, fitted: list[Named]) -> Found:
-    """The candidates by BIC, every set of names once."""
-    best: dict[tuple[str, ...], Candidate] = {}
-    for candidate, suggestion in sorted(fitted, key=lambda f: f[0].bic):
-        best.setdefault(tuple(sorted(suggestion.kinds)), candidate)
-    return Found(tuple(best.values()), problem.data, problem.price)
-
-
-def _satisfies(problem: Problem, fitted: list[Named]) -> bool:
-    return _found(problem, fitted).satisfies()
-
-
 def _fit(candidate: Candidate) -> Fit:
     assert candidate.fit is not None
     return candidate.fit
 
 
-def _named(
-    problem: Problem, discovery: Discovery, ranked: Sequence[tuple[Suggestion, ...]], interrupt: Interrupt
-) -> list[Named]:
-    """The joint fits of functions, those that can still win with their terms selected."""
-    n = problem.data.n_samples
-    fitted: list[Named] = []
-    for ways in ranked:
-        for suggestion in ways:
-            if interrupt():
-                break
-            fit = _fitted(problem, discovery, suggestion, interrupt)
-            if np.isfinite(fit.cost) and _meant(fit, discovery):
-                fitted.append((replace(candidate_of(suggestion), fit=fit), suggestion))
-            if fit.cost <= DECISION.suspicious(n) * n:
-                break
-    fitted.sort(key=lambda f: f[0].cost)
-    chosen: list[Named] = []
-    for candidate, suggestion in fitted[: NAMING.chosen]:
-        if interrupt() or candidate.cost > fitted[0][0].cost + NAMING.rivals * problem.price:
-            break
-        selected = choose_terms(problem.data, candidate, problem.price, interrupt)
-        chosen.append((_simplified(problem, selected, interrupt), suggestion))
-    return chosen
-
-
-def _meant(fit: Fit, discovery: Discovery) -> bool:
-    """Whether the fitted parameters still describe what their kinds are meant for."""
+def meant(fit: Fit) -> bool:
+    """Whether the fitted parameters still describe what their kinds are meant for, where the path has been."""
+    equation = equation_of(fit.terms)
     return all(
-        sensible(one.element.kind, one.element.parameters, discovery.arguments[one.element.variable].samples)
-        for one in equation_of(fit.terms).elements
-        if one.element.variable < len(discovery.arguments) - 1 or fit.terms.dimension == 1
+        sensible(one.element.kind, one.element.parameters, fit.states[:, one.element.variable])
+        for one in equation.elements
     )
 
 
-def _fitted(problem: Problem, discovery: Discovery, suggestion: Suggestion, interrupt: Interrupt) -> Fit:
-    """A suggestion cooled on all that is searched, once more and more slowly where the first time does not satisfy."""
-    data, n = problem.data, problem.data.n_samples
-    terms, states = begin(problem.prepared, data, discovery, suggestion)
-    fit = anneal(data, terms, states, COOLING.schedule, interrupt)
-    if fit.cost <= DECISION.suspicious(n) * n or not fit.cost <= DECISION.selectable * n:
-        return fit
-    again = anneal(data, terms, states, COOLING.patient, interrupt)
-    return again if again.cost < fit.cost else fit
-
-
-def _simplified(problem: Problem, candidate: Candidate, interrupt: Interrupt) -> Candidate:
-    """An odd function where the record cannot tell it from one: a phase or a centre of 0 for the same misfit."""
-    fit = candidate.fit
-    assert fit is not None
+def settled(problem: Problem, candidate: Candidate, interrupt: Interrupt) -> Candidate:
+    """The parameters that the record tells: a function is odd where a phase or a centre of 0 does as well, and the
+    width of a sign is free where that does better."""
     for m, element in enumerate(candidate.form.elements):
-        at = SYMMETRIC.get(element.kind)
-        if at is None or interrupt():
+        part, at = f"e{m}", SYMMETRIC.get(element.kind)
+        fixed = tuple((term, value) for term, value in candidate.form.fixed if term[0] != part)
+        if at is not None:
+            fixed = (*fixed, ((part, (at,)), 0.0))
+        if fixed == candidate.form.fixed or interrupt():
             continue
-        form = replace(candidate.form, fixed=(*candidate.form.fixed, ((f"e{m}", (at,)), 0.0)))
-        held = form.terms(equation_of(fit.terms))
+        form = replace(candidate.form, fixed=fixed)
+        held = form.terms(equation_of(_fit(candidate).terms))
         kept = held.select(np.array([held.is_parameter[j] or c != 0.0 for j, c in enumerate(held.coefficients)]))
-        trial = anneal(problem.data, kept, fit.states, COOLING.transfer, interrupt)
+        trial = anneal(problem.data, kept, _fit(candidate).states, COOLING.transfer, interrupt)
         bic = trial.cost + problem.price * float(trial.terms.free.sum())
-        if bic < candidate.bic:
+        if bic < candidate.bic and meant(trial):
             candidate = replace(candidate, form=form, fit=trial, bic=bic)
-            fit = trial
     return candidate
 
 

@@ -15,24 +15,48 @@ from jetode.joint.elements.candidates import gains_of, linear_form, linear_monom
 from jetode.joint.elements.discover import Discovery, Suggestion
 from jetode.joint.forms.base import Candidate
 from jetode.joint.forms.pole_free import PoleFree
+from jetode.joint.parts import equation_of
 from jetode.joint.scan import Problem
 from jetode.joint.search_settings import COOLING, DECISION
 from jetode.joint.shooting.annealing import anneal
+from jetode.joint.shooting.layout import Terms
 from jetode.support.arrays import FloatArray
 
 POWERS = (2, 3)  # the flexibility of a function with two parameters
 
 
-def polynomial_rival(problem: Problem, discovery: Discovery, suggestion: Suggestion, interrupt: Interrupt) -> Candidate:
-    """The last element of a suggestion replaced by powers of its coordinate, fitted and its terms selected."""
-    form, equation = polynomial_start(discovery, suggestion)
+def polynomial_rival(
+    problem: Problem, discovery: Discovery, best: tuple[Candidate, Suggestion], interrupt: Interrupt
+) -> Candidate:
+    """The last element of a fitted suggestion replaced by powers of its coordinate, fitted and its terms selected."""
+    found, suggestion = best
     data, n = problem.data, problem.data.n_samples
-    terms, states = form.terms(equation), states_for(problem.prepared, equation, data)
+    if suggestion.mix:
+        form, terms, states = mixed_start(found, suggestion)
+    else:
+        form, equation = polynomial_start(discovery, suggestion)
+        terms, states = form.terms(equation), states_for(problem.prepared, equation, data)
     fit = anneal(data, terms, states, COOLING.schedule, interrupt)
     if not fit.cost <= DECISION.suspicious(n) * n:
         fit = min(fit, anneal(data, terms, states, COOLING.patient, interrupt), key=lambda f: f.cost)
     candidate = Candidate(form, {(0,) * (suggestion.order - 1): 1.0}, fit=fit)
     return choose_terms(data, candidate, problem.price, interrupt) if np.isfinite(fit.cost) else candidate
+
+
+def mixed_start(found: Candidate, suggestion: Suggestion) -> tuple[PoleFree, Terms, FloatArray]:
+    """The form with powers of a combination w in place of its element, which begin from the element's fitted curve."""
+    assert found.fit is not None
+    n, fitted = suggestion.order, equation_of(found.fit.terms)
+    one, last = fitted.elements[-1], dict(fitted.parts()["P"])
+    w = found.fit.states[:, -1]
+    gain = one.in_row(n - 1)[(0,) * n]
+    degrees = range(1 + max(POWERS))
+    matched = np.linalg.lstsq(w[:, None] ** np.arange(len(degrees)), gain * one.element(w), rcond=1e-10)[0]
+    for k, c in zip(degrees, matched.tolist(), strict=True):
+        last[_power(n - 1, k, n)] = last.get(_power(n - 1, k, n), 0.0) + c
+    form = linear_form(n).with_parts(a=found.form["a"], P=tuple(dict.fromkeys((*found.form["P"], *last))))
+    equation = equation_of_rows((*fitted.rows[:-1], last))
+    return form, form.terms(equation), found.fit.states
 
 
 def polynomial_start(discovery: Discovery, suggestion: Suggestion) -> tuple[PoleFree, Equation]:

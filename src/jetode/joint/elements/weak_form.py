@@ -96,9 +96,9 @@ class Argument:
     operators: tuple[FloatArray, ...]
 
     @classmethod
-    def of(cls, weak: WeakForm, variable: int, derivatives: int) -> Argument:
-        """For a coordinate and as many derivatives."""
-        v = weak.jets[:, variable]
+    def of(cls, weak: WeakForm, variable: int, derivatives: int, v: FloatArray | None = None) -> Argument:
+        """For a coordinate and as many derivatives; ``v``: its samples where it is no derivative of the record."""
+        v = weak.jets[:, variable] if v is None else v
         places = np.linspace(float(v.min()), float(v.max()), PLACES)
         at = (v - places[0]) / (places[1] - places[0])
         left = np.minimum(at.astype(np.int64), PLACES - 2)

@@ -18,11 +18,12 @@
   const plots = Array.from(document.querySelectorAll("[data-figure]"));
   const config = () => ({ responsive: true, displaylogo: false, displayModeBar: narrow.matches ? false : undefined,
     modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d", "resetCameraLastSave3d"] });
+  function figure(div) {
+    const f = FIGURES[div.dataset.figure];
+    return { data: f.traces.map((t) => trace(t, f.solid)), layout: layout(f), config: config() };
+  }
   async function draw() {
-    for (const div of plots) {
-      const f = FIGURES[div.dataset.figure];
-      await Plotly.react(div, f.traces.map((t) => trace(t, f.solid)), layout(f), config());
-    }
+    for (const div of plots) await Plotly.react(div, figure(div));
   }
 
   const solid = document.querySelector(".plot.solid");
@@ -31,9 +32,25 @@
     const picture = document.createElement("img");
     picture.className = "print";
     picture.alt = solid.getAttribute("aria-label");
-    picture.src = await Plotly.toImage(solid, { format: "png", width: 900, height: 640 });
+    const theme = root.dataset.theme;
+    setTheme("light");  // paper is white
+    const light = figure(solid);
+    setTheme(theme);
+    picture.src = await Plotly.toImage(light, { format: "png", width: 900, height: 640 });
     solid.after(picture);
   }
+  let screen = "";
+  window.addEventListener("beforeprint", () => {
+    if (root.dataset.theme !== "dark" || document.body.dataset.ready !== "yes") return;
+    screen = root.dataset.theme;
+    setTheme("light");
+    for (const div of plots) if (div !== solid) Plotly.react(div, figure(div));
+  });
+  window.addEventListener("afterprint", () => {
+    if (!screen) return;
+    setTheme(screen); screen = "";
+    draw();
+  });
 
   const turn = document.getElementById("turn");
   if (turn) {

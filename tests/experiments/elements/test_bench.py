@@ -1,0 +1,50 @@
+"""The benchmark of elements: its plan, its scores, its table."""
+
+import pytest
+
+from jetode.experiments.core import sweep
+from jetode.experiments.elements import bench
+from jetode.experiments.elements.cases import CASES
+from jetode.support.errors import InputError
+
+
+def result(case="pendulum", noise=0.05, seed=0, grade="exact", named=True, within=True):
+    names = [e.name for e in CASES[case].elements] if named else ["tanh"]
+    return {
+        "case": case, "noise": noise, "seed": seed, "grade": grade, "names": names, "named": named, "within": within,
+        "seconds": 2.0,
+    }  # fmt: skip
+
+
+def test_every_system_of_a_seed_comes_before_the_next_seed():
+    tasks = bench.Plan((), (0.05,), 2).tasks()
+    assert [t.options["case"] for t in tasks] == [*CASES, *CASES]
+    assert [t.first for t in tasks] == [0] * len(CASES) + [1] * len(CASES)
+    assert len({t.key for t in tasks}) == len(tasks)
+
+
+def test_unknown_systems_are_refused():
+    with pytest.raises(InputError, match="pendulum"):
+        bench.Plan(("penduluum",), (0.05,), 1)
+
+
+def test_the_table_counts_wrong_names_that_are_exact():
+    rows = [result(), result(seed=1, named=False, within=False), result(seed=2, grade="approximate", within=False)]
+    assert bench.table(rows).splitlines()[-1] == "| pendulum | sin | 5% | 3 | 2 | 1 | 2 | 1 | 2 |"
+    assert "tanh" in bench.line(rows[1]) and "right" in bench.line(rows[0])
+
+
+@pytest.mark.parametrize(("got", "error", "far"), [(1.1, 0.1, 1.0), (1.0, 0.0, 0.0), (2.0, float("nan"), float("inf"))])
+def test_distances_in_standard_errors(got, error, far):
+    assert bench._distance(got, error, 1.0) == pytest.approx(far)
+
+
+def test_finished_records_are_not_repeated(tmp_path, monkeypatch):
+    monkeypatch.setattr(bench, "scored", lambda case, noise, seed: result(case.name, noise, seed))
+    plan, said = bench.Plan(("pendulum",), (0.05,), 1), []
+    with sweep.here() as execute:
+        first = list(bench.measure(plan, tmp_path, execute, said.append))
+    assert first == [result()]
+    monkeypatch.setattr(bench, "scored", lambda *_: pytest.fail("done before"))
+    with sweep.here() as execute:
+        assert list(bench.measure(plan, tmp_path, execute, said.append)) == first
