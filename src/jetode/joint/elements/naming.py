@@ -74,8 +74,8 @@ def search_elements(
     imitated: bool = False,
 ) -> Found | None:
     """Linear equations of an order with one function, or two, that satisfy and that squares and cubes of the same
-    coordinate do not match; best first.  None where there is none, or, where a polynomial satisfies that could be one
-    (``imitated``), where powers of a coordinate do better in weak form already."""
+    coordinate do not match, in weak form or fitted; best first.  None where there is none.  Where a polynomial
+    satisfies that could be one (``imitated``), only the likeliest are tried."""
     weak = WeakForm.of(problem.prepared, order) if functions.kinds else None
     if weak is None:
         return None
@@ -101,8 +101,8 @@ class Naming:
         seen = discovery.suggestions(kinds, (False, True) if self.functions.spread else (False,)) + discovery.bare(
             kinds
         )
-        if imitated and min((s.bic for s in seen), default=np.inf) > discovery.powers():
-            return None
+        if min((s.bic for s in seen), default=np.inf) > discovery.powers() - DISCOVERY.gain:
+            return None  # a square and a cube do about as well
         ranked = ranking([s for s in seen if s.bic < limit and s.left < DISCOVERY.unexplained])
         fitted = self._with_other_names(self._suggested(discovery, ranked[: NAMING.tried]))
         later: tuple[Callable[[], list[Named]], ...] = (
