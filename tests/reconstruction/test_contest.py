@@ -8,7 +8,7 @@ import pytest
 from jetode.baselines.contest import SIMPLE
 from jetode.integration.dop853 import Stop
 from jetode.integration.forecast import Forecast
-from jetode.reconstruction.contest import Contest, Contestant, simple_contestants
+from jetode.reconstruction.contest import Contest, Contestant, _trend, simple_contestants
 from jetode.reconstruction.dynamics.base import Ahead
 from jetode.reconstruction.dynamics.black_box import BlackBoxDynamics
 from jetode.reconstruction.evidence import ContestEvidence
@@ -195,3 +195,12 @@ def test_a_contest_is_open_while_a_black_box_could_win():
     joined = closed.joined_by([made("kernel ridge", "black box", 0.0)])
     assert joined.forecaster.contestant.name == closed.forecaster.contestant.name == "memory closure"
     assert len(joined.field) == len(closed.field) + 1
+
+
+def test_the_trend_of_several_decays_is_that_of_each():
+    """Pooled, three decays that begin at 3, 1 and 0.3 have no common trend; each of them fades."""
+    ends, record = np.tile(np.arange(10), 3), np.repeat(np.arange(3), 10)
+    sizes = np.repeat([3.0, 1.0, 0.3], 10) * np.exp(-0.1 * ends)
+    assert _trend(sizes, ends, record) == pytest.approx(-1.0)
+    assert abs(_trend(sizes, ends, np.zeros(30, dtype=int))) < 0.5
+    assert _trend(sizes[:2], ends[:2], record[:2]) == 0.0
