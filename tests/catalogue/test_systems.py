@@ -94,6 +94,8 @@ def test_bad_arguments() -> None:
         {"dt": -1.0},
         {"transient": -1.0},
         {"transient": 1e300},
+        {"transient": 1e6},
+        {"duration": 1e6},
         {"duration": 1e300},
         {"dt": 1e300},
         {"initial": (1, 0)},

@@ -9,6 +9,7 @@ The contract is that of ``contract.py``.  Every case is known by its seed and nu
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import shutil
 import subprocess
 import sys
@@ -60,7 +61,9 @@ def run(
             case = cases.make(seed, number)
             if mark is not None:
                 mark.write_text(f"{number} {case.label}")
+                faulthandler.dump_traceback_later(2 * SECONDS, exit=True)  # no signal ends a loop in compiled code
             code, problem = problem_of(case)
+            faulthandler.cancel_dump_traceback_later()
             codes[code] += 1
             if problem:
                 problems.append(f"case {number} of seed {seed}: {case.label}: {problem}")

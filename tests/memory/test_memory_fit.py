@@ -14,6 +14,7 @@ from jetode.memory.fit import MemoryFit, fit_memory, median
 from jetode.memory.settings import DEFAULT
 from jetode.records.series import Series
 from jetode.signal.trials import plan
+from jetode.support.errors import InputError
 
 QUICK = replace(DEFAULT, memories=((3, 0.3), (4, 0.6)), degree=3, lengths=(0.15,), kept=(4,))
 
@@ -83,3 +84,11 @@ def test_median_of_those_that_go_on():
 
 def test_an_interruption_ends_the_search(record):
     assert fit_memory([record], plan([record]), QUICK, lambda: True) is None
+
+
+@pytest.mark.parametrize(("name", "value"), [("dt", 1e6), ("theta", 1e-9), ("step", 1e-9)])
+def test_times_that_would_take_forever_are_refused(fitted, name, value):
+    data = json.loads(json.dumps(fitted.to_json()))
+    (data if name == "dt" else data["members"][0])[name] = value
+    with pytest.raises(InputError, match="sampling interval"):
+        MemoryFit.from_json(data)

@@ -74,6 +74,14 @@ LAYOUTS = {
     "COMSOL": ("% Model: a.mph\n% Time (s)      u (m)\n" + rows("{t:<12}{v}"), {}, ("u", "m", "s")),
     "the index of pandas": (",t,x\n" + rows("{i},{t},{v}"), {}, ("x", "", "")),
     "Fortran": ("# t x\n" + rows("{t:.4E}  {v:.4E}").replace("E", "D"), {}, ("x", "", "")),
+    "durations of pandas": (",x\n" + rows("0 days 00:00:{t:09.6f},{v}"), {}, ("x", "", "s")),
+    "bars": ("time|x\n" + rows("{t}|{v}"), {}, ("x", "", "")),
+    "a chest belt": (
+        "Phone timestamp;sensor timestamp [ns];ecg [uV]\n" + rows("{d:%Y-%m-%dT%H:%M:%S}.{m:03d};{i}0000000;{v}"),
+        {},
+        ("ecg", "uV", "s"),
+    ),
+    "a monitor": ("SamplingRate=100\n\nECG II,SpO2\n" + rows("{v},1"), {"column": "ECG II"}, ("ECG II", "", "s")),
     "seconds": ("Sekunden;Wert\n" + german(rows("{t};{v}")), {}, ("Wert", "", "s")),
     "since 1970 in ms": (
         "timestamp,x\n" + "".join(f"{1777888800000 + 10 * i},{v}\n" for i, v in enumerate(V.tolist())),

@@ -102,6 +102,8 @@ def test_uniform_step_in_any_unit(unit, start):
 
 
 def test_rounded_times_are_uniform():
+    with pytest.raises(InputError, match="equal steps"):
+        uniform_step(np.append(0.25 * np.arange(60), 1e307))
     assert uniform_step(np.round(np.arange(1000) / 30, 3)) == pytest.approx(1 / 30, rel=1e-4)
     assert uniform_step(np.round(np.arange(1000) / 3, 2)) == pytest.approx(1 / 3, rel=1e-4)
 

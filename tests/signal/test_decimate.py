@@ -95,3 +95,10 @@ def test_resampling_on_request(tmp_path):
         resampled(t, np.sin(t), 1e6)
     with pytest.raises(InputError, match="later"):
         resampled(t[::-1], np.sin(t), 0.1)
+
+
+def test_a_wrong_date_does_not_make_a_grid_of_gaps():
+    t = np.arange(64.0)
+    t[0] = -5e6  # two months before the rest
+    with pytest.raises(InputError, match="8 to 1000000 samples"):
+        resampled(t, np.sin(t), 0.2)

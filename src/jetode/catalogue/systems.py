@@ -30,7 +30,8 @@ from jetode.support.errors import InputError
 RTOL = 1e-12
 ATOL = 1e-12
 LONGEST = 1e8  # units of time, hours of computing
-MOST_SAMPLES = 100_000_000  # gigabytes of states
+LONGEST_TRANSIENT = 1e5  # units of time, seconds of computing: whatever contracts at all has done so by then
+MOST_SAMPLES = 10_000_000  # 240 MB of states
 STEPS_PER_UNIT = 20_000  # attempted steps allowed per unit of time
 
 
@@ -108,9 +109,10 @@ class System:
                 raise InputError(f"The '{name}' parameter must be a number > 0. Got {value} instead.")
         if not (np.isfinite(transient) and transient >= 0):
             raise InputError(f"The 'transient' parameter must be a number ≥ 0. Got {transient} instead.")
-        for name, most in (("transient", transient), ("duration", duration), ("dt", dt)):
-            if most > LONGEST:
-                raise InputError(f"The '{name}' parameter must be at most {LONGEST:g}. Got {most} instead.")
+        limits = (("transient", transient, LONGEST_TRANSIENT), ("duration", duration, LONGEST), ("dt", dt, LONGEST))
+        for name, given, most in limits:
+            if given > most:
+                raise InputError(f"The '{name}' parameter must be at most {most:g}. Got {given} instead.")
         if duration / dt > MOST_SAMPLES:
             raise InputError(f"The 'duration' parameter must be at most {MOST_SAMPLES:,} steps of {dt:g}.")
         start = np.array(self.initial if initial is None else initial, dtype=np.float64)

@@ -116,7 +116,6 @@ class Element:
         at = np.asarray(v, dtype=np.float64)
         codes.element_ready()
         out = np.zeros((at.size, codes.ROOM))
-        codes.element_ready()
         _evaluate(self.info.code, np.ascontiguousarray(at).reshape(-1), np.array([*self.parameters, 0.0]), out)
         count = len(self.parameters)
         by_parameter = out[:, 2 : 2 + count].reshape((*at.shape, count))

@@ -22,6 +22,7 @@ from jetode.support.errors import InputError
 
 STABLE = 1.2  # |eigenvalue| × step of the memory: Runge–Kutta's error is then below 1 % of a fading mode
 STEPS = 40.0  # of an integration per oscillation at least
+MOST_STEPS = 10_000  # of an integration between two samples, or points there: fits take some tens at most
 NUMBERS = ("theta", "step", "period", "mean", "spread", "bound", "past", "score")
 
 
@@ -102,6 +103,13 @@ class MemoryClosure:
                 last = int(measured[-1])
                 row[:] = self.ahead(self.state(values, last, dt)[None], steps + end - last, dt)[0, end - last :]
         return out
+
+    def feasible(self, dt: float) -> bool:
+        """Whether a run on samples of ``dt`` takes a number of steps that can be taken."""
+        if not self.step * MOST_STEPS > dt:
+            return False
+        clock = self.clock(dt)
+        return runge_kutta_steps(self.memory_rows, clock.step * clock.pace * dt / self.period) <= MOST_STEPS
 
     def ahead(self, states: FloatArray, steps: int, dt: float) -> FloatArray:
         """From states at the last point of the clock on: the last sample and ``steps`` after it."""

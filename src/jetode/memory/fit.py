@@ -18,6 +18,7 @@ from jetode.memory.settings import DEFAULT, MemorySettings
 from jetode.records.series import Series
 from jetode.signal.trials import Trials
 from jetode.support.arrays import BoolArray, FloatArray, IntArray
+from jetode.support.errors import InputError
 
 
 def never() -> bool:
@@ -51,6 +52,8 @@ class MemoryFit:
         """Inverse of :meth:`to_json`."""
         rows = [[np.nan if v is None else v for v in row] for row in data["held_out"]]
         members = tuple(MemoryClosure.from_json(member) for member in data["members"])
+        if not all(member.feasible(float(data["dt"])) for member in members):
+            raise InputError("The times of a memory closure do not fit its sampling interval.")
         return cls(members, np.array(rows, dtype=np.float64), float(data["dt"]))
 
 

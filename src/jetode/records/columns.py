@@ -198,12 +198,18 @@ def _axis(table: Table, clock: int, times: NDArray[Any], day: NDArray[Any] | Non
     elif times.dtype.kind == "m" and column.kind == "time of day":
         times = past_midnight(times)
     if times.dtype.kind == "f" or not times.size:
-        unit = column.unit or time_unit_of(column.header or column.name)
-        named = is_time_name(column.header or column.name) and column.start is None
-        return (_since_1970(times, unit) if named else None) or Axis(times.astype(np.float64), unit, column.start)
+        return _counted(column, times)
     start = times[0] if times.dtype.kind == "M" and not np.isnat(times[0]) else None
     origin = times[0] if times.dtype.kind == "M" or column.kind == "time of day" else np.timedelta64(0, "s")
     return Axis(np.asarray((times - origin) / np.timedelta64(1, "s"), dtype=np.float64), "s", start)
+
+
+def _counted(column: Column, times: NDArray[Any]) -> Axis:
+    """Times that are numbers."""
+    name = column.header or column.name
+    unit = column.unit or time_unit_of(name)
+    dated = _since_1970(times, unit) if is_time_name(name) and column.start is None else None
+    return dated or Axis(times.astype(np.float64), unit, column.start)
 
 
 def _since_1970(times: NDArray[Any], unit: str) -> Axis | None:

@@ -24,6 +24,7 @@ DAY = rf"(?P<a>\d{{1,4}})(?P<sep>[-/.])(?P<b>\d{{1,2}}|{'|'.join(m.title() for m
 ZONE = r"(?P<zone>Z|UTC|[+-]\d{2}(?::?\d{2})?)"
 DATE = re.compile(rf"{DAY}(?:(?:T|\s+|,\s*){TIME_OF_DAY}\s*{ZONE}?)?", re.IGNORECASE)
 CLOCK = re.compile(TIME_OF_DAY)
+DAYS = re.compile(r"(?P<days>\d{1,6}) days? (?P<rest>.*)")  # as pandas writes durations
 ELAPSED = re.compile(r"(?P<minutes>\d{1,4}):(?P<seconds>[0-5]\d[.,]\d{1,9})")  # 12:07.250 without hours
 MICROSECONDS_PER_DAY = 86_400_000_000
 NO_ZONE = 10_000  # minutes; no offset from UTC is that large
@@ -42,6 +43,10 @@ def is_time_of_day(text: str) -> bool:
 
 def _time_of_day(text: str) -> int | None:
     """Microseconds."""
+    whole = DAYS.fullmatch(text)
+    if whole is not None:
+        rest = _time_of_day(whole["rest"])
+        return None if rest is None else int(whole["days"]) * MICROSECONDS_PER_DAY + rest
     elapsed = ELAPSED.fullmatch(text)
     if elapsed is not None:
         return round(1e6 * (60 * int(elapsed["minutes"]) + float(elapsed["seconds"].replace(",", "."))))

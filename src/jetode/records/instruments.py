@@ -82,7 +82,8 @@ def stated(preamble: Iterable[Sequence[str]]) -> Stated:
             values.setdefault(key, f"{value} {scale}" if scale and _number(value) is not None else value)
 
     def first(keys: frozenset[str]) -> str:
-        return next((value for key, value in values.items() if key in keys), "")
+        closed = {key.replace(" ", "") for key in keys}
+        return next((value for key, value in values.items() if key.replace(" ", "") in closed), "")
 
     unit = unit_symbol(first(UNIT_KEYS).rpartition(":")[2])
     time_unit = unit_symbol(first(TIME_UNIT_KEYS)) or ""

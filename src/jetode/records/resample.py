@@ -10,7 +10,8 @@ from jetode.support.arrays import FloatArray
 from jetode.support.errors import InputError
 
 GAP = 3.5  # × the typical step: a longer pause between samples stays a gap
-FEWEST, MOST = 8, 50_000_000  # samples afterwards
+FEWEST, MOST = 8, 50_000_000  # samples afterwards,
+PER_SAMPLE, ALWAYS = 1000, 1_000_000  # and this many for each given (or in all): more are nothing but gaps
 
 
 def resampled(
@@ -27,8 +28,9 @@ def resampled(
         raise InputError(f"The time at {place(int(bad[0]) + 1)} is not later than the one before it; sort the record.")
     present = ~np.isnan(values)
     known, samples = times[present], values[present]
-    if known.size < FEWEST or not FEWEST <= (known[-1] - known[0]) / step <= MOST:
-        raise InputError(f"The '--resample' option must leave {FEWEST} to {MOST} samples. Got {step:g} instead.")
+    most = min(MOST, max(ALWAYS, PER_SAMPLE * known.size))
+    if known.size < FEWEST or not FEWEST <= (known[-1] - known[0]) / step <= most:
+        raise InputError(f"The '--resample' option must leave {FEWEST} to {most} samples. Got {step:g} instead.")
     grid = known[0] + step * np.arange(int((known[-1] - known[0]) / step * (1 + 1e-12)) + 1)
     out: FloatArray = np.asarray(make_interp_spline(known, samples, k=3)(grid), dtype=np.float64)
     after = np.clip(np.searchsorted(known, grid), 1, known.size - 1)

@@ -223,10 +223,13 @@ def _printed_resolution(times: FloatArray) -> float:
     """
     typical = float(np.median(np.diff(times)))
     sample = times[: min(times.size, 1000)]
+    finest = float(np.finfo(np.float64).eps * np.abs(sample).max())  # what a number of that size can show at all
     for digits in range(-math.floor(math.log10(typical)), 16):
         unit = 10.0**-digits
         if unit > 0.05 * typical:
             continue
+        if unit < finest:
+            break
         if np.allclose(sample, np.round(sample, digits), rtol=1e-12, atol=1e-3 * unit):
             return 1.0001 * unit
     return 0.0

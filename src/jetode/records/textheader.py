@@ -42,11 +42,11 @@ def header(head: Head, delimiter: str | None, positions: list[int], width: int) 
     if titles is not None and len(titles[0]) >= len(positions):
         return _placed(titles[0], positions), _placed(titles[1], positions)
     for last in (len(rows) - 1, len(rows) - 2):  # Origin writes a row of comments below the units
-        units = _units(rows[last]) if last > 0 else []
-        if units and len(rows[last - 1]) >= len(units) >= len(positions) and not looks_numeric(head.above[last - 1][1]):
+        units = _units(rows[last]) if last > 0 and not looks_numeric(head.above[last - 1][1]) else []
+        if units and len(rows[last - 1]) >= len(units) >= len(positions):
             return _placed(rows[last - 1], positions), _placed(units, positions)
     _refuse_bad_first_row(head, rows[-1])
-    fitted = None if len(rows) > 1 and states_a_value(rows[-1]) else _fitted(rows[-1], positions, width)
+    fitted = None if states_a_value(rows) else _fitted(rows[-1], positions, width)
     if fitted is not None:
         return fitted, empty
     if len(head.above) == 1:
@@ -80,9 +80,10 @@ def _placed(names: list[str], positions: list[int]) -> list[str]:
     return [names[p] if p < len(names) else "" for p in positions]
 
 
-def states_a_value(cells: list[str]) -> bool:
-    """Whether a line of a preamble is one such as ``Time,10:00:00``, which is no header."""
-    return any(NUMBER.fullmatch(cell) or is_date(cell) or is_time_of_day(cell) for cell in cells[1:])
+def states_a_value(rows: list[list[str]]) -> bool:
+    """Whether the last line of a preamble is one such as ``Time,10:00:00``, which is no header."""
+    cells = rows[-1][1:] if len(rows) > 1 else []
+    return any(NUMBER.fullmatch(cell) or is_date(cell) or is_time_of_day(cell) for cell in cells)
 
 
 def _refuse_bad_first_row(head: Head, cells: list[str]) -> None:

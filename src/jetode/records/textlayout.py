@@ -163,7 +163,7 @@ def _dialect(head: Head) -> tuple[str | None, bool]:
 
 
 def _delimiter(first: str, body: list[str]) -> tuple[str | None, bool]:
-    for delimiter in ("\t", ";"):
+    for delimiter in ("\t", ";", "|"):
         if all(delimiter in line for line in body):
             return delimiter, _has_decimal_comma(body, delimiter)
     if not any("," in line for line in body):
@@ -221,15 +221,19 @@ def _without_sampling(head: Head, delimiter: str | None) -> Head:
     return replace(head, above=above, said=said)
 
 
+def _names_above(head: Head, delimiter: str | None, width: int) -> list[str]:
+    """The cells of the line above the body where they are as many as its fields, else empty ones."""
+    above = [split(text, delimiter) for _, text in head.above]
+    return above[-1] if above and len(above[-1]) == width and not states_a_value(above) else [""] * width
+
+
 def _positions(head: Head, delimiter: str | None) -> tuple[list[int], int]:
     """(fields that are columns, fields of a row): empty fields at both ends of every row are none."""
     rows = [split(text, delimiter) for _, text in head.body]
     width = len(rows[0])
     alike = [row for row in rows if len(row) == width]
     used = [any(row[i] for row in alike) for i in range(width)]
-    names = split(head.above[-1][1], delimiter) if head.above else []
-    if len(names) == width and not (len(head.above) > 1 and states_a_value(names)):
-        used = [u or bool(name) for u, name in zip(used, names, strict=True)]
+    used = [u or bool(name) for u, name in zip(used, _names_above(head, delimiter, width), strict=True)]
     used = [u and i >= head.left for i, u in enumerate(used)]
     first, last = used.index(True), width - used[::-1].index(True)
     if any(len(row) == last - first for row in rows):  # some rows end without the delimiter

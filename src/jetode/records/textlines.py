@@ -14,7 +14,7 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([ed][+-]?\d+)?|[+-]?inf(inity)?|[+-
 THOUSANDS = re.compile(r"[+-]?\d{1,3}(\.\d{3})+,\d+")  # 1.013,25 as Germans write it
 NO_QUOTES = str.maketrans("", "", "\"'")
 SERIAL_MONITOR = re.compile(r"^([\d:.]+) -> ")  # the time of day that Arduino's serial monitor puts before a line
-DATE_WORD = re.compile(r"\d+([-/.:T]\d+|-[A-Za-z]{3}-\d+)+(Z|[+-]\d\d:?\d\d)?|[AP]M|UTC", re.IGNORECASE)
+DATE_WORD = re.compile(r"\d+([-/.:T]\d+|-[A-Za-z]{3}-\d+)+(Z|[+-]\d\d:?\d\d)?|[AP]M|UTC|days?", re.IGNORECASE)
 FORTRAN = str.maketrans("dD", "eE")
 COMMENT = re.compile(r"(^|\s)#(\s|$).*|^#.*")
 
@@ -66,7 +66,7 @@ def content_of(text: str) -> str:
 
 def looks_numeric(text: str) -> bool:
     """Whether a line holds nothing but numbers, dates and missing values, whatever its delimiter."""
-    words = [word for word in re.split(r"[\s,;]+", text.translate(NO_QUOTES)) if word]
+    words = [word for word in re.split(r"[\s,;|]+", text.translate(NO_QUOTES)) if word]
     return bool(words) and all(
         NUMBER.fullmatch(w) or w.lower() in MISSING or DATE_WORD.fullmatch(w) or is_date(w) for w in words
     )

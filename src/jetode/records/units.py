@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 TIME_NAME = re.compile(
     r"(t|time)([_ ]?(s|sec|ms|us|µs|μs|ns|min|h|hours?|d|days?|seconds?))?"
-    r"|time[ _]?stamp|date[ _/]?time|(elapsed|relative)[ _]?time|x-axis|x_value|__index_level_0__"
+    r"|(\w+[ _])?time[ _]?stamp|date[ _/]?time|(elapsed|relative)[ _]?time|x-axis|x_value|__index_level_0__"
     r"|zeit|zeitstempel|uhrzeit|temps|tiempo|tempo|tijd",
     re.IGNORECASE,
 )

@@ -6,6 +6,7 @@ Only where a file has no rows of nothing but numbers: the columns of words are f
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import dropwhile
 
 from jetode.records.textlines import Line, looks_numeric, split
 
@@ -21,22 +22,28 @@ def without_words(lines: Sequence[Line]) -> tuple[list[Line], frozenset[int]]:
     numbers or dates throughout.
     """
     for delimiter in DELIMITERS:
-        rows = [split(text, delimiter) for _, text in lines]
-        width = len(rows[-1])
-        begin = next((i + 1 for i in range(len(rows) - 1, -1, -1) if len(rows[i]) != width), 0)
-        numeric = [[looks_numeric(cell) if cell else None for cell in row] for row in rows[begin:]]
-        while numeric and True not in numeric[0]:  # the header
-            numeric.pop(0)
-        begin = len(rows) - len(numeric)
-        words = frozenset(i for i in range(width) if any(row[i] is False for row in numeric))
-        if width < 2 or len(numeric) < FEWEST or not _numbers_in(numeric, words):
-            continue
-        blanked = [[BLANK if i in words else cell for i, cell in enumerate(row)] for row in rows[begin:]]
-        table = [(n, delimiter.join(row)) for (n, _), row in zip(lines[begin:], blanked, strict=True)]
-        return [*lines[:begin], *table], words
+        rows = _last_rows([split(text, delimiter) for _, text in lines])
+        words = _words(rows)
+        if words is not None:
+            begin = len(lines) - len(rows)
+            blanked = [[BLANK if i in words else cell for i, cell in enumerate(row)] for row in rows]
+            table = [(n, delimiter.join(row)) for (n, _), row in zip(lines[begin:], blanked, strict=True)]
+            return [*lines[:begin], *table], words
     return list(lines), frozenset()
 
 
-def _numbers_in(numeric: Sequence[Sequence[bool | None]], words: frozenset[int]) -> bool:
-    """Whether a column that is none of words has a number in every row."""
-    return any(i not in words and all(row[i] for row in numeric) for i in range(len(numeric[0])))
+def _last_rows(rows: list[list[str]]) -> list[list[str]]:
+    """The last rows with as many fields as the very last, from the first on that has a number or a date."""
+    width = len(rows[-1])
+    begin = next((i + 1 for i in range(len(rows) - 1, -1, -1) if len(rows[i]) != width), 0)
+    return list(dropwhile(lambda row: not any(map(looks_numeric, row)), rows[begin:]))
+
+
+def _words(rows: Sequence[Sequence[str]]) -> frozenset[int] | None:
+    """The fields that hold words, None where this is no table: too few rows, or no column with a number in each."""
+    if len(rows) < FEWEST or len(rows[0]) < 2:
+        return None
+    columns = list(zip(*rows, strict=True))
+    words = frozenset(i for i, cells in enumerate(columns) if any(c and not looks_numeric(c) for c in cells))
+    full = [i for i, cells in enumerate(columns) if i not in words and all(cells)]
+    return words if full else None
