@@ -89,7 +89,7 @@ BLIND = Sufficiency((1.0,), {2: (0.8,), 3: (0.8,), 4: (0.8,)}, {1.4: (0.1,)})
     [
         ({"resolution": 1.0}, "faster"),
         ({"drift": 0.5, "drift_z": 6.0}, "stationary"),
-        ({"sufficiency": BLIND}, "delays"),
+        ({"sufficiency": BLIND}, "the past of this one tells more"),
         ({"oscillations": 12.0}, "longer"),
         ({"colour": 0.5}, "sigma"),
         ({"residual": 0.5}, "lower noise"),

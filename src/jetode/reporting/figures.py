@@ -90,15 +90,15 @@ def record_figure(model: Model, forecast: Forecast, records: Sequence[Series]) -
             traces.append(_curve(end, forecast.dt, high, mode="lines", role=role, name=name, fill="tonexty"))
     style = {"name": "forecast", "width": 2} if relied else {"name": "what was tried", "width": 1, "dash": "dot"}
     traces.append(_curve(end, forecast.dt, forecast.values, mode="lines", role="model", **style))
-    span = float(forecast.t[-1])
+    span = max(float(forecast.t[-1]), model.characteristic_time)  # a forecast may end at once
     first = max(info.t0, end - 2.0 * span)
     axes: dict[str, Any] = {
         "xaxis": {"title": {"text": label("t", info.time_unit)}, "range": [first, end + span]},
         "yaxis": {"title": {"text": label(info.name or "value", info.unit)}},
     }
     if info.std:
-        lowest, highest = _reach([r.slice(max(0, int((first - r.t0) / r.dt)), r.n) for r in records[-1:]], forecast)
-        axes["yaxis"]["range"] = [lowest, highest]
+        last = [r.values[max(0, int((first - r.t0) / r.dt)) :] for r in records[-1:]]
+        axes["yaxis"]["range"] = _reach(np.concatenate([forecast.values, *last]))
     return Figure(
         "record",
         "Record and forecast",
@@ -115,10 +115,9 @@ def _ahead(forecast: Forecast) -> str:
     return "the forecast beyond the last sample" + (bands if forecast.lower is not None else "")
 
 
-def _reach(records: Sequence[Series], forecast: Forecast) -> tuple[float, float]:
-    values = np.concatenate([forecast.values, *(r.values for r in records[-1:])])
+def _reach(values: FloatArray) -> list[float]:
     low, high = float(np.nanquantile(values, 0.0005)), float(np.nanquantile(values, 0.9995))
-    return low - 0.12 * (high - low), high + 0.12 * (high - low)
+    return [low - 0.12 * (high - low), high + 0.12 * (high - low)]
 
 
 def ran(model: Model) -> str:
