@@ -140,6 +140,7 @@ def in_tree(random: Random, model: dict[str, Any]) -> None:
     elif kind == 2 and isinstance(node, list):
         random.shuffle(node)
     elif kind == 3 and isinstance(node[key], int | float) and not isinstance(node[key], bool):
-        node[key] *= random.choice((-1, 0, 1e3, 1e-3, 1e12, 1e30, 1e-30, 1.5))
+        factor = random.choice((-1, 0, 1e3, 1e-3, 1e12, 1e30, 1e-30, 1.5))
+        node[key] = node[key] * factor if abs(node[key]) < 1e300 else -node[key]
     else:
         node[key] = random.choice(VALUES)

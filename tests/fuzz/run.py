@@ -58,6 +58,8 @@ def run(
         cases = Cases(Path(base), only)
         warm(cases)
         for number in range(first, first + count):
+            if mark is not None:
+                mark.write_text(f"{number} is being made")
             case = cases.make(seed, number)
             if mark is not None:
                 mark.write_text(f"{number} {case.label}")
@@ -108,7 +110,7 @@ def in_batches(given: argparse.Namespace) -> int:
             if done.returncode not in (0, 1) or (done.returncode and not done.stdout):
                 problems += 1
                 print(f"the process ended with {done.returncode} at case {mark.read_text()}\n{done.stderr[-2000:]}")
-                number = int(mark.read_text().split()[0]) + 1
+                number = max(number, int(mark.read_text().split()[0])) + 1
                 continue
             problems += done.returncode
             number += size
