@@ -19,8 +19,10 @@ from jetode.experiments.panel.comparison import compare
 from jetode.experiments.panel.page import by_channel, duel, page, sparkline, summarise
 from jetode.reconstruction.dynamics.rational import RationalDynamics
 from jetode.reconstruction.model import Model
+from jetode.reconstruction.reconstruct import reconstruct
 from jetode.reconstruction.record_info import RecordInfo, SplineInfo
 from jetode.reconstruction.verdict import Verdict
+from jetode.records.series import Series
 from jetode.support.errors import InputError
 
 SHARED = Path(__file__).parents[4] / "shared" / "panel.csv"
@@ -136,6 +138,13 @@ def test_comparison_tells_what_is_wrong():
     assert pole.right
     pole = compare(model_of(replace(true, D={**true.D, (0, 0): 2.0}), std=8.0), channel.regular, channel.tc)
     assert pole.terms and not pole.right
+
+
+def test_what_can_only_forecast_is_compared_too():
+    channel = panel.select(["Lorenz x"])[0]
+    noise = Series(np.random.default_rng(0).standard_normal(400), 0.01)
+    model = reconstruct(noise)
+    assert model.named is None and not compare(model, channel.regular, channel.tc).right
 
 
 def test_comparison_of_chains():

@@ -37,7 +37,10 @@ def compare(model: Model, truth: RegularClosure, tc: float) -> Comparison:
     true, size = truth.canonical(), model.record.std
     if model.elements:  # functions where the truth has none
         return Comparison(False, False, False, (), tuple(f"{e.name}({e.variable})" for e in model.elements), np.nan)
-    error = relative_l2(model.closure.rescaled(1 / size, 1 / tc), true.rational().rescaled(1 / size, 1 / tc))[0]
+    closure = model.dynamics.closure
+    if closure is None:  # it can only forecast, or has a memory
+        return Comparison(False, False, False, (), (), np.nan)
+    error = relative_l2(closure.rescaled(1 / size, 1 / tc), true.rational().rescaled(1 / size, 1 / tc))[0]
     if model.regular is None or model.order != true.order:
         return Comparison(False, False, False, (), (), error)
     found = model.regular.canonical()

@@ -43,7 +43,7 @@ def measure(trial: Trial) -> dict[str, Any]:
         "seconds": round(seconds, 2),
         "trusted": model.verdict.trusted,
         "reason": model.verdict.reason,
-        "equation": model.equation(),
+        "equation": model.equation() if model.named is not None else "",
         "order": model.order,
         "chi2": evidence.get("chi2"),
         "evidence": evidence,
