@@ -35,11 +35,9 @@ def compare(model: Model, truth: RegularClosure, tc: float) -> Comparison:
     0 within their errors: there the true coefficients cancel exactly and estimated ones cannot.
     """
     true, size = truth.canonical(), model.record.std
-    if model.elements:  # functions where the truth has none
-        return Comparison(False, False, False, (), tuple(f"{e.name}({e.variable})" for e in model.elements), np.nan)
     closure = model.dynamics.closure
-    if closure is None:  # it can only forecast, or has a memory
-        return Comparison(False, False, False, (), (), np.nan)
+    if model.elements or closure is None:  # functions where the truth has none; a memory; forecasts alone
+        return _other(model)
     error = relative_l2(closure.rescaled(1 / size, 1 / tc), true.rational().rescaled(1 / size, 1 / tc))[0]
     if model.regular is None or model.order != true.order:
         return Comparison(False, False, False, (), (), error)
@@ -58,6 +56,11 @@ def compare(model: Model, truth: RegularClosure, tc: float) -> Comparison:
     )
     lacking, beyond = _named(missing, true.names()), _named(extra, found.names())
     return Comparison(form, terms, bool(right), lacking, beyond, error)
+
+
+def _other(model: Model) -> Comparison:
+    """Of another kind than the truth."""
+    return Comparison(False, False, False, (), tuple(f"{e.name}({e.variable})" for e in model.elements), np.nan)
 
 
 def _frugal(model: Model, truth: RegularClosure) -> bool:
