@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from jetode.experiments.core.html_page import head
 from jetode.experiments.recordings.methods import OURS
 
 WIDTH, HEIGHT, EDGE = 960, 150, 34
@@ -69,28 +70,18 @@ def pictures(result: dict[str, Any]) -> list[str]:
     ]
 
 
-PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>jetode: recordings</title>
-<style>
-:root { color-scheme: light dark; }
-body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 64rem; padding: 0 1rem; }
-table { border-collapse: collapse; margin: 1rem 0; font-size: 14px; }
-th, td { padding: .25rem .6rem; text-align: right; border-bottom: 1px solid #8884; }
-th:first-child, td:first-child { text-align: left; }
-.wide { overflow-x: auto; } .best { font-weight: 600; color: #009E73; }
+STYLE = """\
+.best { font-weight: 600; color: #009E73; }
 svg { width: 100%; height: auto; display: block; } polyline { fill: none; stroke-width: 1.6; }
 .truth { stroke: COLOUR_TRUTH; stroke-width: 2.2; } .ours { stroke: COLOUR_OURS; }
 .other { stroke: COLOUR_OTHER; stroke-dasharray: 5 3; }
 .band { fill: COLOUR_OURS; fill-opacity: .16; } .start { stroke: #888; stroke-dasharray: 2 3; }
 svg text { font-size: 11px; text-anchor: middle; fill: currentColor; }
 figure { margin: 1rem 0; } figcaption { font-size: 13px; } pre { white-space: pre-wrap; font-size: 13px; }
-</style>
-</head>
-<body>
+"""
+PAGE = (
+    head("jetode: recordings", STYLE)
+    + """<body>
 <h1>Recordings</h1>
 <p>{{ when }}, {{ versions }}, code {{ about.code[:12] }}. Made by <code>{{ about.command }}</code>.</p>
 <p>{{ about.protocol }}</p>
@@ -127,6 +118,7 @@ known; {{ '%.1f' % r.samples_per_oscillation }} per oscillation.{% for n in r.no
 </body>
 </html>
 """
+)
 
 
 def page(results: Sequence[dict[str, Any]], about: dict[str, Any]) -> str:

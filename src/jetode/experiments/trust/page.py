@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from jetode.experiments.core.html_page import head
 from jetode.experiments.trust.summary import GRADES, HALVES, Outcome, Point, grade_rows, graded, points, wrong_and_exact
 
 SIZE, EDGE = 420, 48
@@ -41,24 +42,14 @@ def diagram(found: Sequence[Point]) -> str:
     return "".join([*parts, "</svg>"]).replace('"nan"', f'"{down(0)}"')
 
 
-PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>jetode: trust</title>
-<style>
-:root { color-scheme: light dark; }
-body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 64rem; padding: 0 1rem; }
-table { border-collapse: collapse; margin: 1rem 0; font-size: 14px; }
-th, td { padding: .25rem .6rem; text-align: right; border-bottom: 1px solid #8884; }
-th:first-child, td:first-child { text-align: left; }
-.wide { overflow-x: auto; } svg { max-width: 28rem; }
+STYLE = """\
+svg { max-width: 28rem; }
 svg text { font-size: 12px; text-anchor: middle; fill: currentColor; }
 .ideal { stroke: #8888; stroke-dasharray: 4 3; }
-</style>
-</head>
-<body>
+"""
+PAGE = (
+    head("jetode: trust", STYLE)
+    + """<body>
 <h1>How far a grade can be trusted</h1>
 <p>Made by <code>{{ command }}</code>: {{ records }} records of systems drawn by their seeds.</p>
 {% for half in halves %}<h2>{{ half.name }}</h2>
@@ -78,6 +69,7 @@ svg text { font-size: 12px; text-anchor: middle; fill: currentColor; }
 </body>
 </html>
 """
+)
 
 
 def page(outcomes: Sequence[Outcome], command: str) -> str:
