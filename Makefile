@@ -14,7 +14,7 @@ demo: $(DEMO)
 
 # Kernels are compiled ahead: else both workers would compile each. Tests of a file stay together: it makes its records
 # and models once. Two workers fill two processors, so that a fit needs no threads of its own.
-PYTEST := JETODE_THREADS=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadscope --no-loadscope-reorder --durations 15
+PYTEST := JETODE_THREADS=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadscope --no-loadscope-reorder --durations 40
 
 test: lint
 	$(BIN)/jetode warmup

@@ -262,7 +262,7 @@ def test_the_joint_fit_asks_for_friction_that_the_weak_form_does_not_show():
     assert np.all(promised(problem, candidate.form, fit, proposed) > 5.0 * problem.price)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_chua_seen_in_z_gets_its_element_by_name():
     prepared = prepared_case("Chua z", 0.05, 3, 4000)
     functions = Functions(("tanh", "sin", "piecewise-linear"))

@@ -80,7 +80,7 @@ def test_a_mean_far_from_0_without_noise(lorenz):
     assert model.verdict.grade != "exact" and "1e+06 std from 0" in model.verdict.reason
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("limit", [(-8.0, 8.0), (-np.inf, 6.0)], ids=["both", "top"])
 def test_a_clipped_record(lorenz, limit):
     model = examined(np.clip(lorenz.values[:2000], *limit), max_seconds=10.0)

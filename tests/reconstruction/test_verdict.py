@@ -205,7 +205,7 @@ def test_advice_where_nothing_could_be_fitted(period, samples, word):
         assert word in refused(Series(noisy, unit))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", list(ODD))
 def test_odd_records_get_an_honest_verdict(name):
     model = fit_in_time(ODD[name])
@@ -217,7 +217,7 @@ def test_odd_records_get_an_honest_verdict(name):
         assert name == "noisy sine" or (model.order == 4 and sum(max(model.regular.P, key=sum)) == 1)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("channel", ["y", "z"])
 def test_channels_without_a_form_in_the_family(channel):
     record = systems["lorenz"].simulate(60.0).observe(channel)

@@ -26,7 +26,7 @@ def plain_language(text):
     assert not re.search(r"\b(COMPLETED|DIVERGED|STEP_TOO_SMALL|STEP_LIMIT|POLE)\b|`|Traceback|\bnan\b", text), text
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_physiologist_with_a_pulse(tmp_path):
     """Her recording holds no equation.  She learns so in words, is told what would help, and nothing is dressed up."""
     rng = np.random.default_rng(4)
@@ -55,7 +55,7 @@ def test_a_physiologist_with_a_pulse(tmp_path):
     assert forecast["timestamp"][0] >= stamps[-1] - pd.Timedelta(1, "s")  # on her clock
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_engineer_with_the_file_of_her_oscilloscope(tmp_path):
     """A preamble, a header of two lines and volts: read as it is, fitted, run on from later data, handed on."""
     values = jetode.systems["lorenz"].simulate(45.0).observe("x").values
@@ -94,7 +94,7 @@ error = np.abs(table["value"].to_numpy() - values[2500:2551]).max()
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_student_in_a_notebook_with_a_pandas_column():
     """Her column is taken, she sees that work goes on, and what comes back is in her own words and on her own clock."""
     nbclient = pytest.importorskip("nbclient")
