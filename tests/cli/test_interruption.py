@@ -69,6 +69,7 @@ def test_ctrl_c_keeps_the_best_model_so_far(folder):
     check_marked(folder)
 
 
+@pytest.mark.long
 def test_a_time_limit_keeps_the_best_model_so_far(folder):
     done = subprocess.run([*COMMAND, "--max-seconds", "3"], cwd=folder, capture_output=True, text=True, timeout=300)
     assert done.returncode == 3 and "best model so far" in " ".join(done.stdout.split())

@@ -96,7 +96,7 @@ def test_documented_python(folder, monkeypatch):
             exec(compile(text, "snippet", "exec"), {"__name__": "__main__"})
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_documentation_builds_without_a_warning(tmp_path):
     pytest.importorskip("mkdocstrings", reason="needs the docs extra")
     pytest.importorskip("latex2mathml", reason="needs the docs extra")

@@ -131,6 +131,7 @@ def test_killed_three_times_and_resumed_gives_the_same_results(undisturbed, tmp_
     assert not list(out.glob("chunks/.*.part"))
 
 
+@pytest.mark.long
 def test_a_damaged_chunk_is_named_and_redone(undisturbed):
     out, text = undisturbed
     path = sorted(out.glob("chunks/paper_*.chunk"))[0]

@@ -51,7 +51,7 @@ def test_contradictions_and_nonsense_are_refused_in_one_sentence():
             Constraints.of(3, **options)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_fit_obeys_its_constraints(noisy_lorenz):
     fixed = jetode.reconstruct(noisy_lorenz, fixed={"a": {(0, 1): -11.0}, "P": {(0, 0, 1): -8 / 3}})
     assert fixed.regular.a[(0, 1)] == pytest.approx(-11.0)

@@ -58,6 +58,7 @@ def test_small_differences_of_large_terms_are_refused(size, expected):
     assert cancels(RegularClosure({(1, 0): size}, {(0, 0): 1.0}, {(0, 0, 1): 1.0}, 3)) is expected
 
 
+@pytest.mark.long
 def test_rossler_y_at_fifteen_per_cent():
     """Pruning in the dense gauge loses terms; in the sparse one the fit has the system's six coefficients."""
     import jetode

@@ -130,7 +130,7 @@ def test_a_clean_record_must_be_met_down_to_the_noise_that_it_can_hide():
     assert "can hide" in judge(replace(GOOD, residual=7e-4, noise_ratio=7e5, clean=True)).reason
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_channel_of_four_dimensions_is_not_exact_at_order_three():
     """Hyperchaotic Yan x1 without noise: the equation of order 3 that comes nearest leaves 7e-4 of its std."""
     rows = [
