@@ -46,5 +46,5 @@ def browser():
 
 def pytest_collection_modifyitems(items):
     """Modules with most slow tests first: a worker that gets one last would work alone at the end."""
-    slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
+    slow = Counter(i.path for i in items if i.get_closest_marker("slow") or i.get_closest_marker("long"))
     items.sort(key=lambda item: -slow[item.path])
