@@ -5,8 +5,12 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 import jetode
+
+settings.register_profile("the same examples everywhere", derandomize=True)  # make fuzz draws fresh ones
+settings.load_profile("the same examples everywhere")
 
 
 @pytest.fixture(scope="session")

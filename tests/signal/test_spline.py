@@ -119,7 +119,8 @@ def test_units_do_not_matter(degree, rule, time, amplitude):
     y = noisy_sine(300)
     a, b = smooth(y, 1.0, degree, rule), smooth(10**amplitude * y, 10**time, degree, rule)
     scaled = b.jets(2) * 10.0 ** (time * np.arange(3) - amplitude)
-    np.testing.assert_allclose(scaled, a.jets(2), rtol=0, atol=1e-5)
+    place = 1e-4 if rule == "gcv" else 1e-5  # rounding moves a minimum farther than a zero
+    np.testing.assert_allclose(scaled, a.jets(2), rtol=0, atol=place)
     assert b.weight == pytest.approx(a.weight * 10.0 ** (time * degree), rel=1e-2)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.interpolate import BSpline
 
-from jetode.support.arrays import FloatArray, IntArray
+from jetode.support.arrays import FloatArray, IntArray, read_only
 from jetode.support.compiled import kernel
 
 
@@ -80,7 +80,7 @@ def _solve_collocation(band: FloatArray, c: FloatArray, edge: int, m: int) -> No
 def jets_uniform(coefficients: FloatArray, n: int, spacing: int, table: FloatArray) -> FloatArray:
     """Derivatives (n, d) at the samples of a spline on uniform knots ``spacing`` samples apart."""
     out = np.empty((n, table.shape[1]))
-    _jets_uniform(coefficients, spacing, table, out)
+    _jets_uniform(read_only(coefficients), spacing, read_only(table), out)
     return out
 
 

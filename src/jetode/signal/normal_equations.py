@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from jetode.signal.bspline import evaluate_spline, jets_uniform, uniform_table
-from jetode.support.arrays import FloatArray
+from jetode.support.arrays import FloatArray, read_only
 from jetode.support.compiled import kernel, leaf
 
 
@@ -84,7 +84,7 @@ def factorise(elements: FloatArray, n_intervals: int, transient: int) -> tuple[F
     """LDLᵀ: row j holds D_j and L[j + d, j]; columns ``start`` … ``stop`` − 1 are equal and stored once."""
     p = elements.shape[1] - 1
     factor = np.empty((n_intervals + p, p + 1))
-    used, start, stop = _fill_factor(elements, n_intervals, transient, factor, np.empty(p + 1))
+    used, start, stop = _fill_factor(read_only(elements), n_intervals, transient, factor, np.empty(p + 1))
     return factor[:used].copy(), start, stop
 
 
@@ -154,7 +154,7 @@ def _substitute(x: FloatArray, factor: FloatArray, start: int, stop: int) -> Non
 def trace(gram: FloatArray, n_intervals: int, transient: int, factor: FloatArray, start: int, stop: int) -> float:
     """tr(A⁻¹G): the band of A⁻¹ row by row from the last, until it settles where the factor is constant."""
     inverse = np.zeros(gram.shape[1:])  # inverse[k, d] = A⁻¹[j + k, j + k + d]; k = 0 is being computed
-    return _sum_trace(gram, n_intervals, transient, factor, (start, stop), inverse, np.empty(gram.shape[1]))
+    return _sum_trace(read_only(gram), n_intervals, transient, factor, (start, stop), inverse, np.empty(gram.shape[1]))
 
 
 @kernel(error_model="numpy", _nrt=False)

@@ -8,3 +8,10 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
+
+
+def read_only(array: FloatArray) -> FloatArray:
+    """The same numbers as what a kernel reads only: one type of array, one compilation."""
+    view = array.view()
+    view.setflags(write=False)
+    return view
