@@ -36,13 +36,14 @@ Make = Callable[[np.random.Generator], np.ndarray]
 @dataclass(frozen=True)
 class Odd:
     """One record: how it is made, at which step, and the grades an expert would accept; ``system``: whose equation an
-    exact model has to be."""
+    exact model has to be, ``faster``: how many times as fast the record runs."""
 
     make: Make
     grades: tuple[str, ...]
     dt: float = 0.01
     system: str = ""
     time_unit: str = ""
+    faster: float = 1.0
 
 
 def base(name: str, duration: float, dt: float, noise: float = 0.0) -> Make:
@@ -167,12 +168,14 @@ RECORDS: dict[str, Odd] = {
     "lorenz 8 bit": Odd(after(base("lorenz", 60.0, 0.01), converted(8)), EXACT, system="lorenz"),
     "lorenz 4 bit": Odd(after(base("lorenz", 60.0, 0.01), converted(4)), ("exact", *SOME), system="lorenz"),
     "rossler 8 bit": Odd(after(base("rossler", 200.0, 0.05), converted(8)), EXACT, 0.05, "rossler"),
-    "lorenz clipped 2 %": Odd(after(LORENZ, clipped(0.02)), SOME),
-    "lorenz clipped 20 %": Odd(after(LORENZ, clipped(0.2)), (*SOME, "none")),
-    "rossler clipped 10 %": Odd(after(ROSSLER, clipped(0.1)), SOME, 0.05),
+    # the grades first written down for clipped records had no "exact", which one-sided samples make possible
+    "lorenz clipped 2 %": Odd(after(LORENZ, clipped(0.02)), ("exact", *SOME), system="lorenz"),
+    "lorenz clipped 20 %": Odd(after(LORENZ, clipped(0.2)), ("exact", *SOME, "none"), system="lorenz"),
+    "rossler clipped 10 %": Odd(after(ROSSLER, clipped(0.1)), ("exact", *SOME), 0.05, "rossler"),
     "lorenz hum": Odd(after(LORENZ, lambda v, r: waves(v, (3000.0,), (0.1,))), ("exact", *SOME), system="lorenz"),
-    "rossler 50 Hz hum": Odd(after(base("rossler", 400.0, 0.05, 0.02), lambda v, r: waves(v, (400.0,), (0.2,))), SOME,
-                             0.001, time_unit="s"),
+    # nor that of hum, which is fitted as a line and subtracted
+    "rossler 50 Hz hum": Odd(after(base("rossler", 400.0, 0.05, 0.02), lambda v, r: waves(v, (400.0,), (0.2,))),
+                             ("exact", *SOME), 0.001, "rossler", "s", 50.0),
     "lorenz slow drift": Odd(after(LORENZ, lambda v, r: v + v.std() * np.linspace(0, 1.5, v.size)), SOME),
     "lorenz step": Odd(after(LORENZ, lambda v, r: v + 15.0 * (np.arange(v.size) > v.size // 2)), (*SOME, "none")),
     "lorenz gain drift": Odd(after(LORENZ, lambda v, r: v * np.linspace(1, 2, v.size)), SOME),
@@ -231,6 +234,7 @@ def work(task: Task) -> dict[str, Any]:
     if model.verdict.trusted and odd.system:
         truth = systems[odd.system].closure("x")
         assert truth is not None and model.closure is not None
+        truth = truth.rescaled(1.0, 1.0 / odd.faster)
         alike = model.order == truth.order and jetode.relative_l2(model.closure, truth)[0] < 0.2
         row["wrong_and_exact"] = not alike
     return row

@@ -11,7 +11,7 @@ from jetode.baselines.analogue import analogue
 from jetode.baselines.blocks import Blocks, block_means
 from jetode.baselines.contest import BLACK_BOXES, SIMPLE, fit_baseline
 from jetode.baselines.kernel import DEFAULT as KERNEL
-from jetode.baselines.kernel import KernelMap, _Regression, fit_kernel, kernel
+from jetode.baselines.kernel import KernelMap, _Regression, _Windows, fit_kernel, kernel
 from jetode.baselines.linear import autoregression, persistence, repetition
 from jetode.baselines.nested import choose
 from jetode.records.series import Series
@@ -92,17 +92,24 @@ def test_a_line_is_sampled_exactly_from_its_blocks():
 
 
 def test_kernel_weights_without_a_fold_are_those_of_the_other_windows():
-    rng = np.random.default_rng(0)
+    """Folds share windows: each is weighed once and taken off wherever it is held out."""
+    rng, at = np.random.default_rng(0), np.arange(120)
     x, y = rng.standard_normal((120, 3)), rng.standard_normal(120)
-    fold = np.arange(120) < 30
-    all_windows = _Regression.of(x, y, [fold], 1.0, KERNEL)
-    weights = all_windows.weights(1e-3, 0)
-    features = np.linalg.solve(all_windows.factor, kernel(all_windows.centres, x[~fold], all_windows.gamma)).T
-    gram = features.T @ features
-    gram += (1e-3 * np.trace(gram) / gram.shape[0] + 1e-12 * 90) * np.eye(gram.shape[0])
-    direct = np.linalg.solve(all_windows.factor.T, np.linalg.solve(gram, features.T @ y[~fold]))
-    at = kernel(x, all_windows.centres, all_windows.gamma)
-    np.testing.assert_allclose(at @ weights, at @ direct, atol=1e-8)
+    folds = (at >= 30, at >= 70, (at >= 10) & (at < 40))
+    found = _Regression.of(_Windows(x, y, folds), 1.0, 100, KERNEL)
+    shown = kernel(x, found.centres, found.gamma)
+    for i, held in enumerate((*folds, np.zeros(120, dtype=bool))):
+        weights = found.weights(1e-3, i if i < len(folds) else None)
+        features = np.linalg.solve(found.factor, shown[~held].T).T
+        gram = features.T @ features
+        gram += (1e-3 * np.trace(gram) / gram.shape[0] + 1e-12 * (~held).sum()) * np.eye(gram.shape[0])
+        direct = np.linalg.solve(found.factor.T, np.linalg.solve(gram, features.T @ y[~held]))
+        np.testing.assert_allclose(shown @ weights, shown @ direct, atol=1e-7)
+
+
+def test_the_chosen_kernel_has_more_centres_than_the_search():
+    fitted = fit_kernel([RECORD], plan([RECORD]), replace(KERNEL, centres=50, final=80))
+    assert fitted.map.centres.shape[0] == 80 == fitted.map.weights.size
 
 
 def test_a_kernel_map_is_the_same_after_json():

@@ -120,3 +120,18 @@ def test_second_order_steps_end_at_samples(lorenz):
     """Its states (u0, w) do not hold u1, which the interpolant of the coarser steps needs."""
     assert prepare([noisy(lorenz)], 2).data(0.15).layout.stride == 1
     assert prepare([noisy(lorenz.slice(0, 4001))], 3).data(0.15, step=0.2).layout.stride > 1
+
+
+def test_records_of_unlike_noise_weigh_by_their_own():
+    """Weights are as σ²/σ_i², so that χ² per sample is 1 in each record; where noise is alike nothing changes."""
+    rng, times = np.random.default_rng(3), 0.05 * np.arange(1500)
+
+    def records(*levels):
+        return [Series(np.sin(times + i) + s * rng.standard_normal(times.size), 0.05) for i, s in enumerate(levels)]
+
+    alike = prepare(records(0.05, 0.05, 0.05), 2, None)
+    assert np.array_equal(alike.present, np.ones(4500))
+    levels = np.array([0.03, 0.05, 0.08])
+    uneven = prepare(records(*levels), 2, None)
+    found = uneven.sigma * uneven.amplitude / np.sqrt(uneven.present[[0, 1500, 3000]])
+    assert found == pytest.approx(levels, rel=0.06)

@@ -11,7 +11,7 @@ from jetode.joint.forms.base import Candidate
 from jetode.joint.forms.pole_free import pole_free
 from jetode.joint.parts import equation_of
 from jetode.joint.shooting.gaussnewton import Fit
-from jetode.joint.sparsest_gauge import LARGEST, cancelling_shift, cancels, shifted_fits
+from jetode.joint.sparsest_gauge import LARGEST, ShiftedRate, cancels, shifted_fits
 
 LINEAR = ((1, 0), (0, 1))
 ROSSLER_Y = RegularClosure(
@@ -27,7 +27,7 @@ def test_rossler_y_is_sparse_in_another_gauge():
     canonical = ROSSLER_Y.canonical()
     assert len(canonical.P) == 9
     scaled = canonical.in_units(0.2, 1.1)
-    g = cancelling_shift(scaled, LINEAR, ((2, 0, 0), (0, 2, 0)))
+    g = ShiftedRate.of(scaled, LINEAR).cancelling(((2, 0, 0), (0, 2, 0)))
     shifted = scaled.with_hidden_shifted(g)
     largest = max(map(abs, shifted.P.values()))
     assert {e for e, c in shifted.P.items() if abs(c) > 1e-7 * largest} == set(ROSSLER_Y.P)
@@ -35,7 +35,20 @@ def test_rossler_y_is_sparse_in_another_gauge():
 
 def test_no_shift_cancels_what_is_not_there_to_cancel():
     jerk = RegularClosure({}, {(0, 0): 1.0}, {(1, 0, 0): -1.0, (0, 0, 1): -2.0, (0, 2, 0): 1.0}, 3)
-    assert cancelling_shift(jerk, ((1, 0),), ((0, 2, 0),)) is None  # u1² comes from no linear g
+    assert ShiftedRate.of(jerk, ((1, 0),)).cancelling(((0, 2, 0),)) is None  # u1² comes from no linear g
+
+
+def test_shifted_rates_are_quadratic_in_the_shift():
+    """Also where P is quadratic in w: what a few shifts determine holds for every other."""
+    rng = np.random.default_rng(2)
+    canonical = ROSSLER_Y.canonical()
+    bent = RegularClosure(canonical.a, canonical.D, {**canonical.P, (0, 0, 2): 0.7}, 3)
+    shift = ShiftedRate.of(bent, LINEAR)
+    for c in rng.standard_normal((3, 2)):
+        direct = bent.with_hidden_shifted(dict(zip(LINEAR, c.tolist(), strict=True))).parts()["P"]
+        rates = shift.constant + shift.linear @ c + (shift.quadratic @ c) @ c
+        assert set(direct) <= set(shift.terms)
+        np.testing.assert_allclose(rates, [direct.get(e, 0.0) for e in shift.terms], atol=1e-12)
 
 
 def test_every_shift_is_the_same_dynamics():

@@ -1,10 +1,12 @@
 """Term selection: the quadratic model against brute force, and the right terms of a small noisy problem."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pytest
 
+from jetode.joint import term_selection
 from jetode.joint.shooting.annealing import Schedule, anneal
 from jetode.joint.shooting.gaussnewton import Data
 from jetode.joint.shooting.kernels import sample_states
@@ -48,6 +50,28 @@ def test_changes_are_those_of_the_restricted_cost(seed):
         flips = [np.where(np.arange(6) == j, ~keep, keep) for j in range(6)]
         expected = [model.restricted_cost(flip) - model.restricted_cost(keep) for flip in flips]
         assert model.changes(keep) == pytest.approx(expected, rel=1e-8, abs=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_score_is_what_all_absent_terms_would_gain(seed):
+    model, keep = random_quadratic(seed), np.array([True, False, True, False, False, True])
+    assert model.score(keep) == (pytest.approx(model.restricted_cost(keep), rel=1e-8), 3)
+
+
+def test_a_direction_that_nothing_tells_does_not_count_in_the_score():
+    """Two absent terms that say the same to a millionth, and an optimum that lies far out along their difference."""
+    root = np.random.default_rng(4).standard_normal((4, 40))
+    other = np.random.default_rng(5).standard_normal(40)
+    other -= root.T @ np.linalg.solve(root @ root.T, root @ other)
+    root = np.vstack([root, root[3] + 1e-6 * other])
+    keep = np.array([True, True, True, False, False])
+    theta = np.array([1.0, 1.0, 1.0, 0.0, 0.0])
+    far = Quadratic(theta + 1e6 * np.array([0, 0, 0, 1.0, -1.0]), root @ root.T)
+    assert far.restricted_cost(keep) > 10.0  # of that difference alone
+    fall, directions = far.score(keep)
+    assert fall < 1e-3 and directions == 1
+    needed = Quadratic(theta + np.array([0, 0, 0, 1.0, 1.0]), root @ root.T)
+    assert needed.score(keep)[0] == pytest.approx(needed.restricted_cost(keep), rel=1e-4)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -128,6 +152,16 @@ def test_finds_the_true_terms(problem):
     assert chosen.bic == pytest.approx(chosen.fit.cost + 3 * PRICE)
     kept = eliminate(data, start.terms, start, np.array([False, True, True, True, True, False]), PRICE)
     assert (2, 0) in kept.fit.terms.exponents
+
+
+def test_refits_that_are_given_up_do_not_change_what_is_found(problem, monkeypatch):
+    data, path = problem
+    start = anneal(data, terms_at(TRUE), path[data.layout.first], Schedule((0.1, 0.01), 10), rescale=False)
+    short = eliminate(data, start.terms, start, np.zeros(6, bool), PRICE)
+    monkeypatch.setattr(term_selection, "SETTINGS", replace(term_selection.SETTINGS, hopeless=1e9))  # nothing is
+    whole = eliminate(data, start.terms, start, np.zeros(6, bool), PRICE)
+    assert short.fit.terms.exponents == whole.fit.terms.exponents
+    assert short.bic == pytest.approx(whole.bic, abs=1e-3)
 
 
 def test_interrupted_selection_returns_what_it_has(problem):

@@ -158,30 +158,37 @@ def recordings(
 
 
 @benchmark.command()
-@click.option("--records", type=click.IntRange(1), default=10_000, show_default=True, help="Records, one a seed.")
+@click.option("--records", type=click.IntRange(0), default=10_000, show_default=True, help="Records, one a seed.")
 @click.option("--first", type=click.IntRange(0), default=0, show_default=True, help="First seed.")
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
 @click.option("--dask", help="Address of a running Dask scheduler, instead of processes of this machine.")
+@click.option(
+    "--also", type=click.Path(path_type=Path), multiple=True, help="outcomes.csv of earlier sittings, to be added."
+)
 @click.option("--out", type=click.Path(path_type=Path), default=Path("trust-out"), show_default=True)
-def trust(records: int, first: int, jobs: int, dask: str | None, out: Path) -> int:
+def trust(records: int, first: int, jobs: int, dask: str | None, also: tuple[Path, ...], out: Path) -> int:
     """Records of systems drawn by their seeds: how often an exact grade is wrong, what bands and intervals hold.
 
     Every seed draws a flow, a coordinate, a length, a rate and a noise of its own, or a record without dynamics.  A
-    second run goes on with what is finished.
+    second run goes on with what is finished.  Files of earlier sittings, each with the commit that its rows are from,
+    are added with --also; a seed that several have counts once, by the last.
 
     \b
     Example:
       jetode benchmark trust --records 200 --out trust-out
+      jetode benchmark trust --records 0 --also monday.csv --also tuesday.csv --out trust-page
     """
     from jetode.experiments.core import sweep
-    from jetode.experiments.trust import bench, summary
+    from jetode.experiments.trust import bench, summary, table
 
+    earlier = [table.read_rows(path) for path in also]
     outcomes = []
     with sweep.cluster(dask) if dask else sweep.jobs(jobs) as execute:
         for found in bench.run(first, records, out, execute, lambda text: click.echo(text, err=True)):
             click.echo(bench.line(found))
             outcomes.append(found)
-    bench.write(outcomes, out, command_line("records", "first", leave_out=("jobs", "dask", "out")))
+    outcomes = table.merged([*earlier, outcomes])
+    bench.write(outcomes, out, command_line("records", "first", leave_out=("jobs", "dask", "also", "out")))
     click.echo(summary.text(outcomes))
     click.echo(f"Written: {out / 'index.html'}, outcomes.csv.")
     return 0

@@ -73,7 +73,9 @@ def joint_fit(order: int) -> int:
         path_states(fit, data)
         linear = Linearisation(data, fit.terms)
         linear.at(fit.states, fit.terms.coefficients)
-        linear.eliminate(1.0, 1e-3).step(1e-3)
+        eliminated = linear.eliminate(1.0, 1e-3)
+        eliminated.step(1e-3)
+        eliminated.state_covariance(np.eye(order))
     return count()
 
 

@@ -29,7 +29,8 @@ class Kind:
 
     ``powers``: with v in another unit, v = A ṽ, a parameter is A^power times as large and f is A^``degree`` times
     as large (of ``power``, the exponent itself).  ``odd``: f(−v) = −f(v) for parameters of the other sign.
-    ``fixed``: leading parameters that are never estimated; ``formula`` is f in words.
+    ``fixed``: leading parameters that are never estimated; ``kinked``: it bends, or steps, in less than a step of an
+    integrator; ``formula`` is f in words.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Kind:
     degree: int = 0
     odd: bool = False
     fixed: int = 0
+    kinked: bool = False
 
 
 _LISTED = (
@@ -50,11 +52,11 @@ _LISTED = (
     Kind("exp", codes.EXP, ("rate",), (-1,), (1.0,), "exp(rate v)"),
     Kind("diode", codes.DIODE, ("threshold", "width"), (1, 1), (0.0, 0.3),
          "width log(1 + exp((v - threshold) / width)): exponential below, limited by a resistor above", 1, True),
-    Kind("abs", codes.ABS, ("kink",), (1,), (0.0,), "|v - kink|", 1),
+    Kind("abs", codes.ABS, ("kink",), (1,), (0.0,), "|v - kink|", 1, kinked=True),
     Kind("drag", codes.DRAG, (), (), (), "v |v|", 2, True),
-    Kind("sign", codes.SIGN, ("width",), (1,), (0.05,), "tanh(v / width), a smoothed sign"),
+    Kind("sign", codes.SIGN, ("width",), (1,), (0.05,), "tanh(v / width), a smoothed sign", kinked=True),
     Kind("piecewise-linear", codes.PIECES, ("first", "second", "ratio"), (1, 1, 0), (-1.0, 1.0, -1.0),
-         "|v - first| + ratio |v - second|: with a linear term, three pieces", 1),
+         "|v - first| + ratio |v - second|: with a linear term, three pieces", 1, kinked=True),
     Kind("power", codes.POWER, ("exponent",), (0,), (1.5,), "sign(v) |v|^exponent", 0, True),
     Kind("michaelis-menten", codes.MICHAELIS, ("half",), (1,), (1.0,), "v / (half + v)"),
     Kind("holling", codes.HOLLING, ("half",), (1,), (1.0,), "v² / (half² + v²)"),

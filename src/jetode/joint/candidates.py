@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -15,13 +16,26 @@ from jetode.joint.parts import equation_of
 from jetode.joint.problem import Prepared
 from jetode.joint.search_settings import DECISION, SCAN
 from jetode.joint.shooting.annealing import rescale_hidden
-from jetode.joint.shooting.gaussnewton import Data, Fit
+from jetode.joint.shooting.gaussnewton import Data, Fit, minimise
 from jetode.joint.shooting.layout import Terms
 from jetode.joint.term_selection import expand, quadratic_model
 from jetode.support.arrays import FloatArray
 
 Interrupt = Callable[[], bool]
 Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Tested:
+    """Where the score test of an equation with a function is made: powers of the function's coordinate say nearly the
+    same as the function, and at a smaller q rounding of 1/q² would decide in these directions."""
+
+    q: float = 1e-3
+    iterations: int = 30
+    tolerance: float = 1e-7  # of the cost: terms that trade with each other do so for little
+
+
+TESTED = Tested()
 
 
 @dataclass(frozen=True)
@@ -47,13 +61,24 @@ class Found:
 
     def score(self) -> float:
         """The score test of the best candidate in its canonical gauge."""
-        best = self.candidates[0]
-        best = best if best.form.has_pole else regauge(best) or best
-        assert best.fit is not None
-        return score_test(self.data, best.form, best.fit)
+        return self._score
 
     def margin(self) -> float:
         """Smallest predicted rise of BIC over adding or removing one term of the best candidate's form."""
+        return self._margin
+
+    @cached_property
+    def _score(self) -> float:
+        best = self.candidates[0]
+        best = best if best.form.has_pole else regauge(best) or best
+        assert best.fit is not None
+        fit = best.fit
+        if best.form.elements:
+            fit = minimise(self.data, fit.terms, fit.states, TESTED.q, TESTED.iterations, TESTED.tolerance)
+        return score_test(self.data, best.form, fit)
+
+    @cached_property
+    def _margin(self) -> float:
         best = self.candidates[0]
         assert best.fit is not None
         full = best.form.terms(equation_of(best.fit.terms))

@@ -49,7 +49,7 @@ def sparser(data: Data, dense: Candidate, chosen: Candidate, price: float, inter
     assert dense.fit is not None and chosen.fit is not None
     if dense.form.required or dense.form.fixed or interrupt():
         return chosen
-    moved = sparsest(data, dense.form, dense.fit, price)
+    moved = sparsest(data, dense.form, dense.fit, price, int(chosen.fit.terms.free.sum()))
     if moved is None:
         return chosen
     form, fit = moved

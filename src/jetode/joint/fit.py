@@ -11,18 +11,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from jetode.equations.equation import Equation
-from jetode.joint.candidates import Found
+from jetode.joint.candidates import Found, states_for
 from jetode.joint.constraints import Constraints
 from jetode.joint.elements.naming import CATALOGUE, Functions
 from jetode.joint.forms.base import PRIOR, Candidate
 from jetode.joint.forms.registry import ladder
 from jetode.joint.null_space_proposals import DEGREES, LINEAR, Proposal
 from jetode.joint.parts import equation_of, is_pole_constant, released
-from jetode.joint.path import Identified, StateFit, describe, estimate_path, final_q
+from jetode.joint.path import Identified, StateFit, describe, estimate_path, final_q, stepped
 from jetode.joint.problem import SMALLEST_SIGMA, Loss, Prepared, prepare
 from jetode.joint.progress import Budget, Effort, WithModel
 from jetode.joint.search import FREE, climb, propose, search, search_linear
-from jetode.joint.search_settings import DECISION, SEARCH
+from jetode.joint.search_settings import COOLING, DECISION, SEARCH
 from jetode.joint.shooting.annealing import Schedule, anneal
 from jetode.joint.shooting.gaussnewton import Data, Fit, Linearisation, path_states
 from jetode.joint.term_stability import TermStability, term_stability
@@ -34,6 +34,7 @@ from jetode.support.arrays import FloatArray
 
 SIGMA_STEP = 30.0  # factor by which the trusted noise level falls from one polish to the next
 POLISH_ITERATIONS = 14
+LONGER = 3  # times the stretch that was searched: what holds on a small part of a record is tried on more of it first
 HOPELESS = 100.0  # cost per sample at which the path of a searched equation through a noisy record is given up
 ORDERS = (2, 3, 4, 5)
 LINEAR_ORDERS = (2, 4)  # of linear equations: one oscillator, or two that are coupled
@@ -89,6 +90,20 @@ class JointFit:
     complete: bool
 
 
+def on_longer_stretch(prepared: Prepared, fit: Fit, searched: Data, interrupt: Callable[[], bool]) -> Fit:
+    """A fit to a small part of a noisy record, with its terms fitted to more of it; infinite cost where no path follows
+    there, at a fraction of what the path through all of it takes.  Else the fit itself."""
+    samples = LONGER * searched.y.size
+    if prepared.clean or samples >= prepared.y.size or interrupt():
+        return fit
+    data = prepared.data(max(prepared.sigma, SEARCH.sigma), samples)
+    states = states_for(prepared, equation_of(fit.terms), data)
+    known = data.layout.first < searched.y.size
+    states[known] = path_states(fit, searched)[data.layout.first[known]]
+    longer = anneal(data, fit.terms, states, COOLING.transfer, interrupt, ceiling=DECISION.gross * data.n_samples)
+    return fit if interrupt() else longer  # a stopped fit ends with what it has
+
+
 def polish(
     prepared: Prepared, terms_fit: Fit, sigma: float, interrupt: Callable[[], bool], searched: Data | None = None
 ) -> tuple[Data, Fit]:
@@ -96,6 +111,10 @@ def polish(
 
     The path begins anew from the smoothed record; where that does not follow it (spikes that smoothing hides) and the
     data that were ``searched`` are all of it, from the path of the search."""
+    if searched is not None:
+        terms_fit = on_longer_stretch(prepared, terms_fit, searched, interrupt)
+        if not np.isfinite(terms_fit.cost):
+            return searched, terms_fit
     level = max(sigma, SEARCH.sigma)
     terms = released(terms_fit.terms, 1e-3 * PRIOR.ridge)
     model = Identified(terms, prepared.amplitude, prepared.time, level, np.zeros((0, 0)))
@@ -277,9 +296,13 @@ def refined(prepared: Prepared, data: Data, fit: Fit, interrupt: Callable[[], bo
     return data, fit, level
 
 
-def best_of(found: Found) -> Candidate | None:
-    """The first candidate that could be fitted."""
-    return next((c for c in found.candidates if c.fit is not None and np.isfinite(c.cost)), None)
+def _worth_polishing(found: Found, stopped: bool) -> tuple[Candidate, Fit] | Refusal:
+    """The first candidate that could be fitted, or why none is worth a path through the whole record."""
+    fitted = [(c, c.fit) for c in found.candidates if c.fit is not None and np.isfinite(c.cost)]
+    if not fitted:
+        return Refusal(STOPPED if stopped else UNFITTED)
+    follows = stopped or _follows(fitted[0][1].cost, found.data, DECISION.selectable)
+    return fitted[0] if follows else Refusal(UNFOLLOWED)
 
 
 def rivals_of(best: Candidate, found: Found) -> tuple[Rival, ...]:
@@ -325,14 +348,13 @@ def fit_joint(
         return Refusal(str(reason))
     if isinstance(formed, Proposal):
         return formed
-    prepared, found = formed
-    best = best_of(found)
-    if best is None or best.fit is None:
-        return Refusal(STOPPED if interrupt() else UNFITTED)
-    if not (interrupt() or _follows(best.cost, found.data, DECISION.selectable)):
-        return Refusal(UNFOLLOWED)
+    chosen = _worth_polishing(formed[1], interrupt())
+    if isinstance(chosen, Refusal):
+        return chosen
     say(WithModel("polishing coefficients and path"))
-    data, fit = polish(prepared, best.fit, prepared.sigma, interrupt, found.data)
+    (best, searched), found = chosen, formed[1]
+    prepared = stepped(formed[0], searched.terms)
+    data, fit = polish(prepared, searched, prepared.sigma, interrupt, found.data)
     if not _follows(fit.cost, data, np.inf if prepared.clean or interrupt() else DECISION.gross):
         return _unfollowed(interrupt)
     fit = centre_pole(data, fit, found.price, interrupt)
@@ -343,7 +365,8 @@ def fit_joint(
     covariance = covariance_of(data, fit)
     if not _all_finite(covariance, path_states(fit, data)):
         return _unfollowed(interrupt)
-    identified = Identified(fit.terms, prepared.amplitude, prepared.time, level, covariance, prepared.robust)
+    units = prepared.amplitude, prepared.time
+    identified = Identified(fit.terms, *units, level, covariance, prepared.robust, rails=prepared.rails)
     paths = describe(identified, prepared, data, fit, [r.n for r in request.records])
     return JointFit(
         identified,
@@ -356,7 +379,7 @@ def fit_joint(
         level / prepared.sigma,
         found.margin(),
         found.score(),
-        term_stability(found.data, best.form, best.fit, found.price, request.seed),
+        term_stability(found.data, best.form, searched, found.price, request.seed),
         exhausted,
         not budget.spent,
     )

@@ -40,8 +40,12 @@ def score_test(data: Data, form: Form, fit: Fit) -> float:
     full = larger.terms(equation_of(fit.terms))
     model = quadratic_model(data, full, fit)
     present = expand(full, fit.terms)[0]
-    absent = int(np.count_nonzero(~present[full.free]))
-    if model is None or absent == 0:
+    count = int(np.count_nonzero(~present[full.free]))
+    if model is None or count == 0:
         return float("nan")
-    fall, width = model.restricted_cost(present[full.free]), 2.0 / (9.0 * absent)
-    return float((np.cbrt(max(fall, 0.0) / absent) - (1.0 - width)) / np.sqrt(width))
+    if form.elements:  # beside a function, powers of its coordinate say nearly the same: only what can be told counts
+        fall, count = model.score(present[full.free])
+    else:
+        fall = model.restricted_cost(present[full.free])
+    width = 2.0 / (9.0 * count)
+    return float((np.cbrt(max(fall, 0.0) / count) - (1.0 - width)) / np.sqrt(width))

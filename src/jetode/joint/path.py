@@ -21,12 +21,13 @@ from jetode.equations.rows import Coupled
 from jetode.equations.state_jets import offset_and_factor
 from jetode.joint.candidates import states_for
 from jetode.joint.parts import equation_of, equation_terms
-from jetode.joint.problem import CLEAN_SIGMA, CLEAN_STEP, FEWEST_SAMPLES, STEP, Loss, Prepared, prepare, stretches
+from jetode.joint.problem import CLEAN_SIGMA, CLEAN_STEP, FEWEST_SAMPLES, KINK_STEP, Loss, Prepared, prepare, stretches
 from jetode.joint.shooting.annealing import Schedule, anneal
 from jetode.joint.shooting.gaussnewton import Data, Fit, Linearisation, path_states
 from jetode.joint.shooting.layout import RK8, Layout, Terms
 from jetode.joint.weak_fit import weak_data, weak_path
 from jetode.records.series import Series
+from jetode.signal.artefacts import UNLIMITED, Rails
 from jetode.signal.scales import Unsuitable
 from jetode.support.arrays import FloatArray
 from jetode.support.errors import InputError
@@ -58,7 +59,8 @@ def path_schedule(sigma: float) -> Schedule:
 class Identified:
     """An equation as the fit sees it: dimensionless terms (hidden coordinates at unit spread), units, noise, and the
     covariance of the free coefficients.  ``jump``: std per √tc of the process noise that drives its learned rows (or
-    all from ``driven`` on) where the equation is not exact (docs/mathematics.md (4.13)), 0 where it is."""
+    all from ``driven`` on) where the equation is not exact (docs/mathematics.md (4.13)), 0 where it is.  ``rails``: the
+    limits of the record's range, in its unit, where its samples are one-sided."""
 
     terms: Terms
     amplitude: float
@@ -68,6 +70,7 @@ class Identified:
     robust: bool = False
     jump: float = 0.0
     driven: int | None = None
+    rails: Rails = UNLIMITED
 
     @property
     def loss(self) -> Loss:
@@ -134,6 +137,7 @@ class Identified:
             "terms": [
                 {"row": int(r), "powers": list(e), "coefficient": float(c), "free": bool(f)} for r, e, c, f in rows
             ],
+            **({"rails": [v if np.isfinite(v) else None for v in self.rails]} if self.rails != UNLIMITED else {}),
             **({"elements": [{"kind": k, "variable": v} for k, v in terms.elements]} if terms.elements else {}),
             "covariance": self.covariance.tolist(),
         }
@@ -160,7 +164,9 @@ class Identified:
         covariance = np.array(data["covariance"], dtype=float).reshape(int(free.sum()), int(free.sum()))
         amplitude, time, sigma = (float(data[name]) for name in ("amplitude", "time", "sigma"))
         noise = float(data.get("jump", 0.0)), data.get("driven")
-        return cls(terms, amplitude, time, sigma, covariance, bool(data["robust"]), *noise)
+        low, high = data.get("rails") or (None, None)
+        rails = UNLIMITED[0] if low is None else float(low), UNLIMITED[1] if high is None else float(high)
+        return cls(terms, amplitude, time, sigma, covariance, bool(data["robust"]), *noise, rails)
 
     def physical_jacobian(self, state: FloatArray) -> FloatArray:
         """∂(physical state)/∂(dimensionless state) at one dimensionless state."""
@@ -205,6 +211,12 @@ def identified_from(equation: Equation, prepared: Prepared, sigma: float) -> Ide
     return Identified(terms, prepared.amplitude, prepared.time, sigma, np.zeros((0, 0)))
 
 
+def stepped(prepared: Prepared, terms: Terms) -> Prepared:
+    """The record with the integrator's step that the elements of an equation need."""
+    kinked = any(kind_of(kind).kinked for kind, _ in terms.elements)
+    return replace(prepared, step=KINK_STEP) if kinked else prepared
+
+
 def estimate_path(
     model: Identified, prepared: Prepared, interrupt: Callable[[], bool] | None = None, ceiling: float = np.inf
 ) -> tuple[Data, Fit]:
@@ -213,6 +225,7 @@ def estimate_path(
     if model.jump > 0.0:
         weak = weak_data(prepared, model.sigma, model.terms, driven=model.driven)
         return weak, weak_path(weak, model.terms, states_for(prepared, model.scaled, weak), model.jump)
+    prepared = stepped(prepared, model.terms)
     frozen = replace(model.terms, free=np.zeros_like(model.terms.free))
     coarse = prepared.data(max(model.sigma, 0.02))
     start = states_for(prepared, model.scaled, coarse)
@@ -220,7 +233,7 @@ def estimate_path(
     rough = Schedule(tuple(q for q in schedule.levels if q > 1e-3), schedule.iterations)
     most = ceiling * coarse.n_samples
     fit = anneal(coarse, frozen, start, rough, interrupt, rescale=False, ceiling=most)
-    data = prepared.data(model.sigma, step=STEP)
+    data = prepared.data(model.sigma)
     if not fit.cost <= most:
         return data, replace(fit, states=np.full((data.layout.first.size, fit.terms.dimension), np.nan))
     nodes = _nodes_of(fit, coarse, data)
@@ -244,6 +257,7 @@ def describe(model: Identified, prepared: Prepared, data: Data, fit: Fit, length
     covariances, mixed = eliminated.state_covariance(model.covariance)
     states = path_states(fit, data)
     residual = np.where(data.weight > 0, (states[:, 0] - data.y) * np.sqrt(data.weight), np.nan)
+    residual[data.side != 0.0 if data.side is not None else slice(0)] = np.nan  # one-sided samples have none
     physical = model.physical(states)
     ends = np.flatnonzero(data.layout.spans == 0)
     offsets = np.cumsum((0, *prepared.jets.lengths))
@@ -314,7 +328,7 @@ def paths_through(model: Identified, records: Sequence[Series]) -> tuple[StateFi
     units = (model.amplitude, model.time)
     try:
         prepared = prepare(
-            records, model.terms.dimension, model.sigma * model.amplitude, units, SHORTEST_PAST, model.loss
+            records, model.terms.dimension, model.sigma * model.amplitude, units, SHORTEST_PAST, model.loss, model.rails
         )
     except Unsuitable as reason:
         raise InputError(str(reason)) from None
@@ -335,7 +349,7 @@ def past_state(model: Identified, record: Series, sample: int) -> StateFit:
         )
     stretch = record.slice(begin, sample + 1)
     prepared = prepare(
-        [stretch], model.terms.dimension, model.sigma * model.amplitude, units, SHORTEST_PAST, model.loss
+        [stretch], model.terms.dimension, model.sigma * model.amplitude, units, SHORTEST_PAST, model.loss, model.rails
     )
     data, fit = estimate_path(model, prepared)
     return describe(model, prepared, data, fit, [stretch.n])[0]

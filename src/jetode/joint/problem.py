@@ -14,9 +14,11 @@ from typing import Literal
 import numpy as np
 
 from jetode.joint.jets import Jets
+from jetode.joint.rails import Part, common_rails, without_long_runs
 from jetode.joint.shooting.gaussnewton import Data
 from jetode.joint.shooting.layout import RK4, RK8, make_layout
 from jetode.records.series import Series
+from jetode.signal.artefacts import UNLIMITED, Rails
 from jetode.signal.noise import MAD_TO_SIGMA, is_clean, noise_floor
 from jetode.signal.scales import Unsuitable, derivative_scale, filled
 from jetode.signal.spline import SmoothingSpline, smooth
@@ -24,10 +26,13 @@ from jetode.support.arrays import FloatArray
 from jetode.support.errors import InputError
 
 STEP = 0.06  # tc: Runge–Kutta step of the fit
+KINK_STEP = 0.02  # tc: the same where an equation has kinks, which cost every method its order
 NODE = 0.25  # tc: distance of nodes
 CLEAN_STEP = 0.12  # tc: step of the 8th-order method used below CLEAN_SIGMA
 CLEAN_SIGMA = 5e-3  # of std: below it the integrator, not the noise, would limit a 4th-order fit
 SHORTEST_PIECE = 8.0  # tc: shorter stretches between gaps are not used
+LONGEST_RUN = 4.0  # tc: a longer clipped run is a gap; over a shorter one a bound on the signal keeps the path near it
+UNEVEN = 5.0  # standard errors by which the log variance of a record's noise must differ from that of all together
 COLOURED = 0.7  # of a given σ: a spline that leaves less has taken coloured noise for signal
 HEAVY_SHARE = 0.002  # of the samples beyond four MAD-σ that make a record heavy-tailed
 OUTLIER = 5.0  # MAD-σ: samples beyond do not shape the spline
@@ -54,8 +59,9 @@ class Piece:
 @dataclass(frozen=True)
 class Prepared:
     """The dimensionless problem: samples ``y`` (0 where missing), how far each counts (``present``: 0 missing, 1 in
-    full), jets, noise, units, pieces, the longest piece's spline, and whether outliers have to be borne with (spikes
-    were left out, or the loss is robust)."""
+    full), jets, noise, units, pieces, the longest piece's spline, whether outliers have to be borne with (spikes were
+    left out, or the loss is robust), which samples are on the ``rails`` (in the record's unit) and one-sided, and the
+    ``step`` of the integrator."""
 
     y: FloatArray
     present: FloatArray
@@ -67,26 +73,32 @@ class Prepared:
     pieces: tuple[Piece, ...]
     spline: SmoothingSpline
     robust: bool
+    side: FloatArray | None = None
+    rails: Rails = UNLIMITED
+    step: float = STEP
 
     @property
     def n_samples(self) -> int:
-        """Samples that are there."""
-        return int(np.count_nonzero(self.present))
+        """Samples that are there, without one-sided ones."""
+        return int(np.count_nonzero(self.present if self.side is None else self.present[self.side == 0.0]))
 
     @property
     def duration(self) -> float:
         """Length in tc."""
         return self.y.size * self.jets.spacing
 
-    def data(self, sigma: float, samples: int | None = None, step: float = STEP, node: float = NODE) -> Data:
-        """The shooting problem at noise level ``sigma`` (in std), on the first ``samples`` samples."""
+    def data(self, sigma: float, samples: int | None = None, step: float | None = None, node: float = NODE) -> Data:
+        """The shooting problem at noise level ``sigma`` (in std), on the first ``samples`` samples; ``step``: of the
+        integrator, unless the record's own is wanted."""
         jets = self.jets if samples is None else self.jets.head(samples)
         n = jets.u.shape[0]
         fine = sigma < CLEAN_SIGMA
         between = not fine and jets.u.shape[1] > 2  # Hermite needs u1 among the states
-        layout = make_layout(jets.lengths, jets.spacing, CLEAN_STEP if fine else step, node, interpolate=between)
+        length = CLEAN_STEP if fine else step or self.step
+        layout = make_layout(jets.lengths, jets.spacing, length, node, interpolate=between)
         weight = self.present[:n] / sigma**2
-        return Data(self.y[:n], weight, layout, RK8 if fine else RK4)
+        side = None if self.side is None else self.side[:n]
+        return Data(self.y[:n], weight, layout, RK8 if fine else RK4, side=side)
 
     def without_head(self, samples: int) -> Prepared:
         """The problem without its first ``samples`` samples (pieces that end there are left out)."""
@@ -101,7 +113,9 @@ class Prepared:
                 lengths.append(length - cut)
         keep = sum(lengths)
         jets = Jets(self.jets.u[-keep:], tuple(lengths), self.jets.spacing, self.jets.trim)
-        return replace(self, y=self.y[-keep:], present=self.present[-keep:], jets=jets, pieces=tuple(pieces))
+        side = None if self.side is None else self.side[-keep:]
+        rest = replace(self, y=self.y[-keep:], present=self.present[-keep:], side=side)
+        return replace(rest, jets=jets, pieces=tuple(pieces))
 
 
 def residuals(splines: Sequence[SmoothingSpline], parts: Sequence[FloatArray]) -> list[FloatArray]:
@@ -210,19 +224,53 @@ def _usable(records: Sequence[Series], time: float, shortest: float) -> list[Pie
     return pieces
 
 
+def _parts(records: Sequence[Series], pieces: Sequence[Piece], limits: Rails, loss: Loss) -> tuple[list[Part], bool]:
+    """The samples of the pieces, without spikes unless the noise is said to be Gaussian; whether there were any."""
+    given = [Part.of(records[p.record].values[p.start : p.stop], limits) for p in pieces]
+    if loss == "gaussian":
+        return given, False
+    kept = [part.without(without_spikes(part.seen)) for part in given]
+    return kept, sum(part.n_seen for part in kept) < sum(part.n_seen for part in given)
+
+
 def _smoothed(
-    parts: Sequence[FloatArray], dt: float, degree: int, clean: bool, sigma: float | None, loss: Loss
+    given: Sequence[Part], dt: float, degree: int, clean: bool, sigma: float | None, loss: Loss
 ) -> tuple[list[SmoothingSpline], list[FloatArray], bool]:
     """Splines of the parts, weights of their samples, and whether heavy tails made these other than 0 and 1."""
-    splines = [smooth(filled(s), dt, degree, "interpolate" if clean else "gcv") for s in parts]
+    parts, laid = [part.seen for part in given], [part.laid for part in given]
+    splines = [smooth(filled(s), dt, degree, "interpolate" if clean else "gcv") for s in laid]
     weights = [(~np.isnan(s)).astype(float) for s in parts]
     if sigma is not None and residual_scale(splines, parts, weights) < COLOURED * sigma:
-        splines = [smooth(filled(s), dt, degree, "residual", sigma=sigma) for s in parts]
+        splines = [smooth(filled(s), dt, degree, "residual", sigma=sigma) for s in laid]
     robust = not clean and (loss == "student" or (loss == "auto" and heavy_tailed(residuals(splines, parts))))
     if robust:
-        splines = [without_outliers(s, p, dt, degree) for s, p in zip(splines, parts, strict=True)]
+        splines = [without_outliers(s, p, dt, degree) for s, p in zip(splines, laid, strict=True)]
         weights = student_weights(residuals(splines, parts))
     return splines, weights, robust
+
+
+def _by_record(
+    splines: Sequence[SmoothingSpline], seen: Sequence[FloatArray], weights: list[FloatArray], pieces: Sequence[Piece]
+) -> list[FloatArray]:
+    """The weights with each record's by its own noise, where that clearly differs between records: a gain that was set
+    anew, or noise that goes with the size.  In all they weigh as before."""
+    owners = [piece.record for piece in pieces]
+    if len(set(owners)) < 2:
+        return weights
+
+    def of(record: int | None) -> tuple[float, int]:
+        chosen = [i for i, owner in enumerate(owners) if record is None or owner == record]
+        mine = [weights[i] for i in chosen]
+        scale = residual_scale([splines[i] for i in chosen], [seen[i] for i in chosen], mine)
+        return scale, sum(map(np.count_nonzero, mine))
+
+    common, own = of(None)[0], {record: of(record) for record in dict.fromkeys(owners)}
+    ratios = {record: (scale / common) ** 2 for record, (scale, _) in own.items()}
+    if not common > 0.0 or any(not 0.0 < ratio < np.inf for ratio in ratios.values()):
+        return weights
+    if not any(abs(np.log(ratios[r])) > UNEVEN * np.sqrt(2.0 / own[r][1]) for r in own):
+        return weights
+    return [w / ratios[owner] for w, owner in zip(weights, owners, strict=True)]
 
 
 def _own_units(splines: Sequence[SmoothingSpline]) -> tuple[float, float]:
@@ -232,6 +280,14 @@ def _own_units(splines: Sequence[SmoothingSpline]) -> tuple[float, float]:
     return amplitude, amplitude / float(np.std(slopes))
 
 
+def _jets(splines: Sequence[SmoothingSpline], order: int, dt: float, units: tuple[float, float]) -> Jets:
+    """The jets of the smoothed parts in ``units`` of amplitude and time."""
+    amplitude, time = units
+    spacing, scales = dt / time, amplitude / time ** np.arange(order)
+    u = np.concatenate([s.jets(order - 1) for s in splines]) / scales
+    return Jets(u, tuple(s.n for s in splines), spacing, max(4, round(0.5 / spacing)))
+
+
 def prepare(
     records: Sequence[Series],
     order: int,
@@ -239,44 +295,39 @@ def prepare(
     units: tuple[float, float] | None = None,
     shortest: float = SHORTEST_PIECE,
     loss: Loss = "gaussian",
+    rails: Rails | None = None,
 ) -> Prepared:
     """Smooth, measure and scale one or several records of one system, sampled alike.
 
     ``sigma`` is the noise's std in the record's unit (default: estimated); ``units`` are the amplitude and time
     to scale by (default: the records' own std and tc); stretches below ``shortest`` (in tc) are not used.
     ``loss``: "student" weighs samples by how far they lie from the smoothed record, for heavy tails and outliers;
-    "auto" does so where more samples lie beyond four MAD-σ than Gaussian noise would put there.
+    "auto" does so where more samples lie beyond four MAD-σ than Gaussian noise would put there.  ``rails``: limits in
+    the record's unit at which samples are one-sided (default: where the records are clipped).
     """
     dt = _common_step(records)
+    limits = common_rails(records) if rails is None else rails
     degree = 2 * ((order + 1) // 2) + 1 if order > 3 else 5
     longest = max(range(len(records)), key=lambda i: records[i].n)
     time = units[1] if units else derivative_scale(smooth(filled(records[longest].values), dt, 5, "gcv"))[1]
+    records = without_long_runs(records, limits, round(LONGEST_RUN * time / dt))
     pieces = _usable(records, time, shortest)
-    parts = [records[p.record].values[p.start : p.stop] for p in pieces]
-    given = np.count_nonzero(~np.isnan(np.concatenate(parts)))
-    if loss != "gaussian":
-        parts = [without_spikes(s) for s in parts]
-    every = np.concatenate(parts)
-    spiked = bool(np.count_nonzero(~np.isnan(every)) < given)
-    clean = sigma is None and all(is_clean(s) for s in parts)
+    parts, spiked = _parts(records, pieces, limits, loss)
+    seen, side = [part.seen for part in parts], np.concatenate([part.side for part in parts])
+    clipped = bool(side.any())
+    clean = sigma is None and not clipped and all(map(is_clean, seen))
     splines, weights, robust = _smoothed(parts, dt, degree, clean, sigma, loss)
-    present = np.concatenate(weights)
+    if clean:
+        sigma = noise_floor(np.concatenate(seen))
+    elif sigma is None:
+        weights = _by_record(splines, seen, weights, pieces)
+        sigma = residual_scale(splines, seen, weights)
+    present = np.where(side != 0.0, 1.0, np.concatenate(weights))
     amplitude, time = units or _own_units(splines)
-    spacing = dt / time
-    trim = max(4, round(0.5 / spacing))
-    scales = amplitude / time ** np.arange(order)
-    jets = Jets(
-        np.concatenate([s.jets(order - 1) for s in splines]) / scales,
-        tuple(s.size for s in parts),
-        spacing,
-        trim,
-    )
-    if sigma is None:
-        sigma = noise_floor(every) if clean else residual_scale(splines, parts, weights)
     return Prepared(
-        np.where(present > 0, every, 0.0) / amplitude,
+        np.where(present > 0, np.concatenate([part.told for part in parts]), 0.0) / amplitude,
         present,
-        jets,
+        _jets(splines, order, dt, (amplitude, time)),
         max(sigma / amplitude, SMALLEST_SIGMA),
         clean,
         amplitude,
@@ -284,4 +335,6 @@ def prepare(
         tuple(pieces),
         max(splines, key=lambda s: s.n),
         robust or spiked,
+        side if clipped else None,
+        limits if clipped else UNLIMITED,
     )

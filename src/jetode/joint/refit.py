@@ -35,7 +35,7 @@ def refit(model: Identified, records: Sequence[Series]) -> Refit | None:
     units, order = (model.amplitude, model.time), model.terms.dimension
     lengths = [record.n for record in records]
     try:
-        prepared = prepare(records, order, model.sigma * model.amplitude, units, SHORTEST_PAST, model.loss)
+        prepared = prepare(records, order, model.sigma * model.amplitude, units, SHORTEST_PAST, model.loss, model.rails)
     except Unsuitable as reason:
         raise InputError(str(reason)) from None
     data, path = estimate_path(model, prepared)

@@ -24,8 +24,15 @@ def scan_data(prepared: Prepared, sigma: float, candidates: Iterable[Candidate] 
     return prepared.data(sigma, min(prepared.y.size, round(length / prepared.jets.spacing)), SCAN.step * STEP)
 
 
-def scan(prepared: Prepared, sigma: float, candidates: Iterable[Candidate], interrupt: Interrupt) -> list[Candidate]:
-    """Fit every candidate on a stretch with its factor fixed, the better ones further with it held; best first."""
+def scan(
+    prepared: Prepared,
+    sigma: float,
+    candidates: Iterable[Candidate],
+    interrupt: Interrupt,
+    reach: float = np.inf,
+) -> list[Candidate]:
+    """Fit every candidate on a stretch with its factor fixed, the better ones further with it held; best first.  What
+    trails the best of the first look by more than ``reach`` is given up on the way."""
     candidates = list(candidates)
     data = scan_data(prepared, sigma, candidates)
     jets = prepared.jets.head(data.y.size)
@@ -39,9 +46,10 @@ def scan(prepared: Prepared, sigma: float, candidates: Iterable[Candidate], inte
             terms = candidate.form.terms(equation_of(terms), candidate.hold)
         return replace(candidate, fit=anneal(data, terms, start.states[data.layout.first], SCAN.look, interrupt))
 
-    def again(candidate: Candidate, interrupt: Interrupt) -> Candidate:
+    def again(candidate: Candidate, interrupt: Interrupt, ceiling: float = np.inf) -> Candidate:
         assert candidate.fit is not None
-        fit = anneal(data, held_terms(candidate, candidate.fit), candidate.fit.states, SCAN.again, interrupt)
+        held = held_terms(candidate, candidate.fit)
+        fit = anneal(data, held, candidate.fit.states, SCAN.again, interrupt, ceiling=ceiling)
         return replace(candidate, fit=fit)
 
     if interrupt():
@@ -49,7 +57,10 @@ def scan(prepared: Prepared, sigma: float, candidates: Iterable[Candidate], inte
     looked = sorted(fitted_side_by_side(look, candidates, interrupt), key=by_cost)
     late = any(c.form.shows_late for c in looked)
     limit = DECISION.gross * data.n_samples if late else np.inf  # on all the record, the factor has little left to gain
-    out = fitted_side_by_side(again, [c for c in looked[: SCAN.kept] if c.cost < limit], interrupt)
+    kept = [c for c in looked[: SCAN.kept] if c.cost < limit]
+    first = [again(c, interrupt) for c in kept[:1]]
+    ceiling = min(map(by_cost, first), default=np.inf) + reach
+    out = first + fitted_side_by_side(lambda c, stop: again(c, stop, ceiling), kept[1:], interrupt)
     return distinct(sorted((c for c in out if c.cost < limit and plausible(c, prepared)), key=by_cost))
 
 
@@ -64,23 +75,34 @@ class Problem:
     price: float
 
 
+def begun(problem: Problem, plain: list[Candidate], interrupt: Interrupt) -> list[Candidate]:
+    """Candidates that need no scan, quickly cooled on all that is searched; cost inf where that was given up."""
+    ceiling = COOLING.hopeless * float(problem.data.n_samples)
+    return [_cooled(problem, candidate, COOLING.schedule, interrupt, ceiling) for candidate in plain]
+
+
 def cool(problem: Problem, scanned: list[Candidate], plain: list[Candidate], interrupt: Interrupt) -> list[Candidate]:
-    """Cool the scanned candidates on all that is searched with their factors held, and those that need no scan from the
-    start; keep what term selection could still make best."""
-    out = _carried_on(problem, scanned, interrupt)
-    data, price = problem.data, problem.price
-    ceiling = COOLING.hopeless * max(min(map(by_cost, out), default=np.inf), float(data.n_samples))
-    jets = problem.prepared.jets.head(data.y.size)
+    """Cool the scanned candidates on all that is searched with their factors held, and those that need no scan and have
+    only :func:`begun` more patiently; keep what term selection could still make best."""
+    carried = _carried_on(problem, scanned, interrupt)
+    out, data, reach = [*plain, *carried], problem.data, COOLING.select_reach * problem.price
+    lowest, n = min(map(by_cost, out), default=np.inf), float(data.n_samples)
+    ceiling = min(COOLING.hopeless * max(lowest, n), max(lowest, n) + reach)
     for candidate in plain:
-        begun = candidate.start(jets)
-        for schedule in (COOLING.schedule, COOLING.patient):
-            fit = anneal(data, begun.terms, begun.states[data.layout.first], schedule, interrupt, ceiling=ceiling)
-            out.append(replace(candidate, fit=fit))
-            if fit.cost <= DECISION.suspicious(data.n_samples) * data.n_samples:
-                break
+        if not candidate.cost <= DECISION.suspicious(data.n_samples) * n:
+            out.append(_cooled(problem, candidate, COOLING.patient, interrupt, ceiling))
     out = distinct(sorted((c for c in out if np.isfinite(c.cost)), key=by_cost))
-    reach = out[0].cost + COOLING.select_reach * price if out else 0.0
-    return [c for c in out if c.cost <= reach and plausible(c, problem.prepared)]
+    return [c for c in out if c.cost <= out[0].cost + reach and plausible(c, problem.prepared)]
+
+
+def _cooled(
+    problem: Problem, candidate: Candidate, schedule: Schedule, interrupt: Interrupt, ceiling: float
+) -> Candidate:
+    """A candidate that needs no scan, from its start along a schedule; given up above ``ceiling``."""
+    data = problem.data
+    start = candidate.start(problem.prepared.jets.head(data.y.size))
+    fit = anneal(data, start.terms, start.states[data.layout.first], schedule, interrupt, ceiling=ceiling)
+    return replace(candidate, fit=fit)
 
 
 def _carried_on(problem: Problem, scanned: list[Candidate], interrupt: Interrupt) -> list[Candidate]:

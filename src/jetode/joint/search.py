@@ -16,7 +16,7 @@ from jetode.joint.candidates import Found, Interrupt, Progress, by_bic, differen
 from jetode.joint.choose_terms import choose_terms
 from jetode.joint.constraints import Constraints
 from jetode.joint.elements.known import with_known
-from jetode.joint.elements.naming import NONE, Functions, imitates, search_elements
+from jetode.joint.elements.naming import NONE, Functions, asks_for_function, imitates, search_elements
 from jetode.joint.forms.base import Candidate, hidden_library
 from jetode.joint.forms.pole_free import candidate as plain_candidate
 from jetode.joint.forms.registry import Rung, ladder
@@ -25,9 +25,10 @@ from jetode.joint.null_space_proposals import Proposal, fit_proposal, proposals
 from jetode.joint.parts import equation_of
 from jetode.joint.problem import STEP, Prepared
 from jetode.joint.progress import WithModel
-from jetode.joint.scan import Problem, cool, scan
-from jetode.joint.search_settings import COOLING, DECISION, SEARCH
+from jetode.joint.scan import Problem, begun, cool, scan
+from jetode.joint.search_settings import COOLING, DECISION, SCAN, SEARCH
 from jetode.joint.shooting.annealing import anneal
+from jetode.joint.shooting.gaussnewton import Fit
 
 FREE = Constraints()
 
@@ -50,19 +51,23 @@ def search(
     constraints: Constraints = FREE,
     functions: Functions = NONE,
 ) -> Found:
-    """Climb the rungs; where the first does not satisfy, functions of one coordinate are tried,
-    then it gets a second chance on another stretch.  A polynomial that could imitate a function has to beat it.
-    Functions that are known stand in the equation, and nothing is searched."""
+    """Climb the rungs; where the first does not satisfy, functions of one coordinate are tried (before it where the
+    weak form shows a curve), then it gets a second chance on another stretch.  A polynomial that could imitate a
+    function has to beat it.  Functions that are known stand in the equation, and nothing is searched."""
     if functions.known:
         given = with_known(compared_on(prepared, order, fine=True), order, functions.known, interrupt)
         return given or Found((), prepared.data(prepared.sigma), term_price(prepared.n_samples, library_size(order)))
+    asked = asks_for_function(prepared, order, functions)
+    named = _with_functions(prepared, order, functions, interrupt, progress) if asked else None
+    if named is not None:
+        return named
     first_rung, *others = ladder(order)
     first = climb(prepared, order, [first_rung], interrupt, progress, constraints)
     if interrupt():
         return first
     if first.satisfies():
-        return _challenged(first, prepared, order, functions, interrupt, progress)
-    named = search_elements(compared_on(prepared, order, fine=True), order, functions, interrupt, progress)
+        return first if asked else _challenged(first, prepared, order, functions, interrupt, progress)
+    named = None if asked else _with_functions(prepared, order, functions, interrupt, progress)
     if named is not None:
         return named
     offset = min(SEARCH.length, SEARCH.second_chance * prepared.duration)
@@ -75,6 +80,13 @@ def search(
             if first.satisfies():
                 return first
     return climb(prepared, order, others, interrupt, progress, constraints, first.candidates)
+
+
+def _with_functions(
+    prepared: Prepared, order: int, functions: Functions, interrupt: Interrupt, progress: Progress
+) -> Found | None:
+    """Equations with functions of one coordinate that satisfy."""
+    return search_elements(compared_on(prepared, order, fine=True), order, functions, interrupt, progress)
 
 
 def _challenged(
@@ -95,9 +107,9 @@ def search_linear(prepared: Prepared, order: int, interrupt: Interrupt, progress
     progress(f"linear equation of order {order}")
     problem, linear = compared_on(prepared, order), plain_candidate(order, 1)
     data, n = problem.data, problem.data.n_samples
-    begun = linear.start(prepared.jets.head(data.y.size))
+    start = linear.start(prepared.jets.head(data.y.size))
     ceiling = DECISION.gross * n
-    fit = anneal(data, begun.terms, begun.states[data.layout.first], COOLING.patient, interrupt, ceiling=ceiling)
+    fit = anneal(data, start.terms, start.states[data.layout.first], COOLING.patient, interrupt, ceiling=ceiling)
     for again in COOLING.reheats:  # one that follows roughly may have stuck
         if not DECISION.suspicious(n) * n < fit.cost <= ceiling:
             break
@@ -134,20 +146,46 @@ def climb(
         plain, candidates = (_candidates(rung, scanned, prepared, constraints) for scanned in (False, True))
         if interrupt() or found.satisfies():
             break
-        progress(f"{rung.name}: scanning {len(candidates)} candidates")
-        scanned = scan(prepared, problem.sigma, candidates, interrupt)
-        progress(f"{rung.name}: fitting the best on the record")
-        chosen = list(found.candidates)
-        for i, candidate in enumerate(cool(problem, scanned, plain, interrupt)):
-            progress(WithModel(f"{rung.name}: eliminating terms"))
-            ceiling = DECISION.satisfying(n) * n if i else np.inf  # only the rung's best may fail to satisfy
-            chosen.append(choose_terms(data, candidate, problem.price, interrupt, ceiling))
-            if interrupt():
-                break
-        chosen = [c for c in chosen if plausible(c, prepared)]
-        found = Found(tuple(different(sorted(chosen, key=by_bic))), data, problem.price)
+        progress(f"{rung.name}: fitting what needs no scan")
+        plain = begun(problem, plain, interrupt)
+        known = _selected(problem, plain, interrupt)
+        best = _ranked(problem, [*found.candidates, *(c for _, c in known)])
+        if not _beyond_doubt(best):
+            progress(f"{rung.name}: scanning {len(candidates)} candidates")
+            scanned = scan(prepared, problem.sigma, candidates, interrupt, SCAN.carry_reach * problem.price)
+            progress(f"{rung.name}: fitting the best on the record")
+            chosen = list(found.candidates)
+            for i, candidate in enumerate(cool(problem, scanned, plain, interrupt)):
+                progress(WithModel(f"{rung.name}: eliminating terms"))
+                # only a rung's best may fail to satisfy, and by much only the first rung's
+                ceiling = n * (DECISION.satisfying(n) if i else DECISION.rich if found.candidates else np.inf)
+                done = next((c for fit, c in known if fit is candidate.fit), None)
+                chosen.append(done or choose_terms(data, candidate, problem.price, interrupt, ceiling))
+                if interrupt():
+                    break
+            best = _ranked(problem, chosen)
+        found = best
         progress(improved(f"{rung.name}: the best so far", found, prepared))
     return found
+
+
+def _selected(problem: Problem, plain: Sequence[Candidate], interrupt: Interrupt) -> list[tuple[Fit, Candidate]]:
+    """Of candidates that needed no scan, those that follow the record: their fits, and what selection makes of them."""
+    most = DECISION.suspicious(problem.data.n_samples) * problem.data.n_samples
+    follow = [c for c in plain if c.cost <= most and plausible(c, problem.prepared)]
+    return [(c.fit, choose_terms(problem.data, c, problem.price, interrupt)) for c in follow if c.fit is not None]
+
+
+def _ranked(problem: Problem, chosen: Sequence[Candidate]) -> Found:
+    """Candidates that differ, by BIC."""
+    likely = sorted((c for c in chosen if plausible(c, problem.prepared)), key=by_bic)
+    return Found(tuple(different(likely)), problem.data, problem.price)
+
+
+def _beyond_doubt(found: Found) -> bool:
+    """Whether the best satisfies with so few terms that scanned forms, which all have a pole, need not be tried."""
+    best = found.candidates[0].fit if found.candidates else None
+    return best is not None and int(best.terms.free.sum()) <= DECISION.sure_terms and found.satisfies()
 
 
 def compared_on(prepared: Prepared, order: int, fine: bool = False) -> Problem:

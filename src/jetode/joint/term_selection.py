@@ -8,7 +8,7 @@ support with the lowest predicted BIC is found by algebra and only promising sup
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -26,6 +26,7 @@ class SelectionSettings:
 
     patience: int = 3  # removals tried past the best BIC before giving up: a pair of terms can stand for each other
     cheap: float = 0.5  # of a term's price: terms whose removal costs less go together, half of them at a time
+    told: float = 1e-4  # of the largest eigenvalue of S: below, how well a fit has converged decides
     hopeless: float = 50.0  # terms' worth of BIC beyond the best: such a fit is not gone on from
 
 
@@ -59,6 +60,7 @@ class Quadratic:
 
     theta: FloatArray
     information: FloatArray
+    _blocks: dict[bytes, tuple[FloatArray, FloatArray, FloatArray]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def around(cls, coefficients: FloatArray, schur: FloatArray, reduced: FloatArray) -> Quadratic | None:
@@ -72,9 +74,23 @@ class Quadratic:
         step = -scale * (vectors @ ((vectors.T @ (scale * reduced)) / values))
         return cls(coefficients + step, (vectors * values) @ vectors.T / scale[:, None] / scale[None, :])
 
+    def moved(self, theta: FloatArray) -> Quadratic:
+        """The same information around another optimum; what was inverted of it is shared."""
+        return replace(self, theta=theta)
+
     def restricted_cost(self, keep: BoolArray) -> float:
         """How much the predicted cost rises when the other terms are zero."""
         return self._around_support(keep)[0]
+
+    def score(self, keep: BoolArray) -> tuple[float, int]:
+        """By how much all other terms together would lower the cost, gᵀS⁻¹g with g = Sθ_O, and in how many directions:
+        those of S, scaled to unit diagonal, that the record tells from errors of the linearisation."""
+        schur, gradient = self._others(keep)[2:]
+        scale = np.sqrt(np.maximum(np.diag(schur), 1e-300))
+        values, vectors = np.linalg.eigh(schur / scale[:, None] / scale[None, :])
+        told = values > SETTINGS.told * values[-1]
+        along = vectors[:, told].T @ (gradient / scale)
+        return float(np.sum(along**2 / values[told])), int(told.sum())
 
     def changes(self, keep: BoolArray) -> FloatArray:
         """The change of the restricted cost for each single flip of ``keep``: a removal (Wald) or an addition (score
@@ -84,17 +100,29 @@ class Quadratic:
     def _around_support(self, keep: BoolArray) -> tuple[float, FloatArray]:
         """The cost of a support K and of its neighbours: with W = F_KK⁻¹F_KO and S = F_OO − F_OK W it is θ_OᵀSθ_O; the
         term j removed costs (θ_K + Wθ_O)_j²/(F_KK⁻¹)_jj more, one added (Sθ_O)_j²/S_jj less."""
-        out = ~keep
-        scale = np.sqrt(np.maximum(np.diag(self.information), 1e-300))  # unit diagonal: best for the inverse
-        f, theta = self.information / scale[:, None] / scale[None, :], self.theta * scale
-        inverse = np.linalg.pinv(f[np.ix_(keep, keep)], rcond=1e-13, hermitian=True) if keep.any() else f[:0, :0]
-        weights = inverse @ f[np.ix_(keep, out)]
-        schur = f[np.ix_(out, out)] - f[np.ix_(out, keep)] @ weights
-        gradient = schur @ theta[out]
+        theta, (inverse, weights, schur, gradient) = self._scaled(), self._others(keep)
         changes = np.empty(keep.size)
-        changes[keep] = (theta[keep] + weights @ theta[out]) ** 2 / np.maximum(np.diag(inverse), 1e-300)
-        changes[out] = -(gradient**2) / np.maximum(np.diag(schur), 1e-300)
-        return float(theta[out] @ gradient), changes
+        with np.errstate(over="ignore"):  # a term that the others make up for altogether
+            changes[keep] = (theta[keep] + weights @ theta[~keep]) ** 2 / np.maximum(np.diag(inverse), 1e-300)
+            changes[~keep] = -(gradient**2) / np.maximum(np.diag(schur), 1e-300)
+        return float(theta[~keep] @ gradient), changes
+
+    def _scaled(self) -> FloatArray:
+        """θ in units in which the information has unit diagonal, which is best for the inverse."""
+        return np.asarray(self.theta * np.sqrt(np.maximum(np.diag(self.information), 1e-300)))
+
+    def _others(self, keep: BoolArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """F_KK⁻¹, W, S and Sθ_O of a support, scaled."""
+        out = ~keep
+        if keep.tobytes() not in self._blocks:
+            scale = np.sqrt(np.maximum(np.diag(self.information), 1e-300))
+            f = self.information / scale[:, None] / scale[None, :]
+            within = f[np.ix_(keep, keep)]
+            inverse = np.asarray(np.linalg.pinv(within, rcond=1e-13, hermitian=True) if keep.any() else within)
+            weights = inverse @ f[np.ix_(keep, out)]
+            self._blocks[keep.tobytes()] = inverse, weights, f[np.ix_(out, out)] - f[np.ix_(out, keep)] @ weights
+        inverse, weights, schur = self._blocks[keep.tobytes()]
+        return inverse, weights, schur, schur @ self._scaled()[out]
 
     def best_support(self, keep: BoolArray, protected: BoolArray, price: float) -> BoolArray:
         """Greedy descent of predicted cost + price · terms from ``keep`` by single removals and additions."""
@@ -184,13 +212,15 @@ class _Stepwise:
         """Cost and the price of the coefficients."""
         return of.cost + self.price * float(of.terms.free.sum())
 
-    def refit(self, keep: BoolArray, origin: _Support, cooling: Schedule) -> Fit:
-        """The fit on the terms ``keep``, from another support's path and coefficients."""
+    def refit(self, keep: BoolArray, origin: _Support, cooling: Schedule, lowest: float) -> Fit:
+        """The fit on the terms ``keep``, from another support's path and coefficients; given up (cost inf) at the first
+        q at which its BIC is hopelessly above the ``lowest``."""
         self.refits += 1
         coefficients = np.zeros(len(self.full.exponents))
         coefficients[origin.present] = origin.fit.terms.coefficients
         terms = self.full.with_coefficients(coefficients).select(keep)
-        return anneal(self.data, terms, origin.fit.states, cooling, self.interrupt)
+        ceiling = lowest + self.price * (SETTINGS.hopeless - float(terms.free.sum()))
+        return anneal(self.data, terms, origin.fit.states, cooling, self.interrupt, ceiling=ceiling)
 
     def run(self, fit: Fit, protected: BoolArray, ceiling: float) -> Selection:
         """From all terms to the support with the lowest BIC that was found."""
@@ -229,7 +259,7 @@ class _Stepwise:
             keep[self.full.free] = move
             cost = quadratic.restricted_cost(move)
             promised = base + self.price * keep_now.sum() - cost - self.price * move.sum()
-            trial = self.trial(keep, current, promised)
+            trial = self.trial(keep, current, promised, self.bic(best))
             if trial is None:
                 continue
             if self.bic(trial) < self.bic(current.fit) and self.bic(trial) < self.bic(best):
@@ -239,7 +269,7 @@ class _Stepwise:
                 fallback = _Support(trial, keep)
         return None, fallback
 
-    def trial(self, keep: BoolArray, current: _Support, promised: float) -> Fit | None:
+    def trial(self, keep: BoolArray, current: _Support, promised: float, lowest: float) -> Fit | None:
         """The better of a reheated refit and, where that does not keep the model's promise, one that is not; None where
         the support was tried before."""
         key, pair = keep.tobytes(), (keep.tobytes(), current.present.tobytes())
@@ -247,11 +277,11 @@ class _Stepwise:
         if seen and (not self.insist or promised <= 0.0 or pair in self.retried):
             return None
         self.tried.add(key)
-        trials = [] if seen else [self.refit(keep, current, self.schedule)]
+        trials = [] if seen else [self.refit(keep, current, self.schedule, lowest)]
         if self.insist and promised > 0.0 and not any(self.bic(t) < self.bic(current.fit) for t in trials):
             # reheated, the path has left a minimum that the quadratic model sees: stay in it
             self.retried.add(pair)
-            trials.append(self.refit(keep, current, self.gentle))
+            trials.append(self.refit(keep, current, self.gentle, lowest))
         return min(trials, key=self.bic)
 
 

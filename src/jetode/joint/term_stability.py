@@ -46,7 +46,8 @@ def stretch(data: Data, first: int, last: int) -> Data:
         weight[-1] = 0.0
         spans[-1] = 0
     part = layout._replace(first=layout.first[first : last + 1] - begin, spans=spans)
-    return replace(data, y=data.y[begin : end + 1], weight=weight, layout=part)
+    side = None if data.side is None else data.side[begin : end + 1]
+    return replace(data, y=data.y[begin : end + 1], weight=weight, layout=part, side=side)
 
 
 def contributions(data: Data, full: Terms, fit: Fit, count: int = STRETCHES) -> tuple[FloatArray, FloatArray]:
@@ -83,11 +84,14 @@ def term_stability(data: Data, form: Form, fit: Fit, price: float, seed: int = 0
     rng = np.random.default_rng(seed)
     pieces = len(gradients)
     count = np.zeros(int(free.sum()))
+    model = Quadratic.around(coefficients[free], information, pull)
+    if model is None:
+        return ()
+    # the optimum is linear in the gradient: one for each stretch gives those of all resamples
+    alone = [Quadratic.around(np.zeros_like(pull), information, gradient) for gradient in gradients]
+    steps = np.array([one.theta for one in alone if one is not None])
     for drawn in rng.multinomial(pieces, np.full(pieces, 1.0 / pieces), RESAMPLES):
-        model = Quadratic.around(coefficients[free], information, drawn @ gradients + pull)
-        if model is None:
-            return ()
-        count += model.best_support(present[free], protected, price)
+        count += model.moved(model.theta + drawn @ steps).best_support(present[free], protected, price)
     terms = [term for term, is_free in zip(named(full), free, strict=True) if is_free]
     return tuple(
         TermStability(*term, float(n) / RESAMPLES, bool(chosen))

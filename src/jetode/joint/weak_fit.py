@@ -69,10 +69,11 @@ def weak_data(
     prepared: Prepared, sigma: float, terms: Terms, samples: int | None = None, driven: int | None = None
 ) -> Data:
     """The shooting problem at noise level ``sigma`` with jumps that enter through the learned rows, or all from
-    ``driven`` on; integrated no finer than misfits above the noise can show."""
+    ``driven`` on; integrated no finer than misfits above the noise can show.  Clipped samples are taken as they are:
+    what is compared by its forecasts of the record forecasts them too."""
     data = prepared.data(max(sigma, CLEAN_SIGMA), samples)
     weight = prepared.present[: data.y.size] / sigma**2
-    return replace(data, weight=weight, scale=jump_scales(terms, node_length(data), driven))
+    return replace(data, weight=weight, scale=jump_scales(terms, node_length(data), driven), side=None)
 
 
 def node_length(data: Data) -> float:

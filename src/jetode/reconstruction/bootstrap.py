@@ -84,7 +84,9 @@ def parametric_bootstrap(model: Model, realizations: int = 50, seed: int = 0) ->
 def refit(model: Identified, records: list[Series]) -> Identified:
     """The same terms fitted to other records, from the model's coefficients."""
     units = (model.amplitude, model.time)
-    prepared = prepare(records, model.terms.dimension, model.sigma * model.amplitude, units, loss=model.loss)
+    prepared = prepare(
+        records, model.terms.dimension, model.sigma * model.amplitude, units, loss=model.loss, rails=model.rails
+    )
     data, path = estimate_path(model, prepared)
     last = final_q(model.sigma)
     fit = anneal(data, model.terms, path.states, Schedule((30.0 * last, last), POLISH_ITERATIONS), rescale=False)

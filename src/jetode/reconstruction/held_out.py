@@ -12,7 +12,7 @@ from jetode.integration.forecast import forecast
 from jetode.integration.valid_prediction_time import valid_prediction_time
 from jetode.joint.candidates import states_for
 from jetode.joint.fit import JointFit
-from jetode.joint.path import Identified, estimate_path, final_q, past_state
+from jetode.joint.path import Identified, estimate_path, final_q, past_state, stepped
 from jetode.joint.problem import FEWEST_SAMPLES, Prepared, prepare, stretches
 from jetode.joint.shooting.annealing import Schedule, anneal
 from jetode.joint.shooting.gaussnewton import path_states
@@ -59,7 +59,9 @@ def held_out(joint: JointFit, records: Sequence[Series], interrupt: Callable[[],
 def _prepared(model: Identified, parts: Sequence[Series]) -> Prepared:
     """Parts of the records in the model's units, with its noise and its loss."""
     units, sigma = (model.amplitude, model.time), model.sigma * model.amplitude
-    return prepare(parts, model.terms.dimension, sigma, units, EXAMINATION.shortest_part, model.loss)
+    shortest = EXAMINATION.shortest_part
+    found = prepare(parts, model.terms.dimension, sigma, units, shortest, model.loss, model.rails)
+    return stepped(found, model.terms)
 
 
 def _refitted(

@@ -31,7 +31,7 @@ from jetode.reconstruction.record_info import RecordInfo
 from jetode.reconstruction.settings import FEWEST_SAMPLES
 from jetode.reconstruction.verdict import judge_refusal
 from jetode.records.series import Series, require_samples
-from jetode.signal.artefacts import without_dropouts
+from jetode.signal.artefacts import clipped_note, without_clipped, without_dropouts
 from jetode.signal.decimate import reduce_all
 from jetode.signal.hum import without_hum
 from jetode.signal.screen import Screen, screen
@@ -105,10 +105,7 @@ def joint(
     wanted = _order(order, constrained)
     constraints = Constraints.of(wanted or 3, required, forbidden, fixed, symmetric)
     budget = budget or Budget(max_seconds)
-    given, dropped = without_dropouts(given)
-    given, hummed = without_hum(given)
-    records, reduced = reduce_all(given)
-    notes = (*dropped, *hummed, *reduced)
+    records, notes = _as_fitted(given)
     info = RecordInfo.of(records, round(records[-1].dt / given[-1].dt), notes)
     settings = {
         "order": wanted,
@@ -134,6 +131,20 @@ def joint(
     if found.verdict.trusted or budget.spent or constrained or allowed.known:
         return found
     return graded(found, fitted, request, budget, say)
+
+
+def _as_fitted(given: Sequence[Series]) -> tuple[tuple[Series, ...], tuple[str, ...]]:
+    """The records that are fitted, and what was done to them in words.  Clipped samples stay, as one-sided ones; where
+    a line is subtracted or a filter applied there are no limits any more, and they are gaps."""
+    whole, dropped = without_dropouts(given)
+    corrected, hummed = without_hum(whole)
+    records, reduced = reduce_all(corrected)
+    clipped = clipped_note(whole)
+    if clipped and (hummed or records[0].dt != whole[0].dt):
+        corrected, hummed = without_hum(without_clipped(whole))
+        records, reduced = reduce_all(corrected)
+        clipped = tuple(note.split(" say ")[0] + " count as missing" for note in clipped)
+    return records, (*dropped, *clipped, *hummed, *reduced)
 
 
 def _screened(records: Sequence[Series], order: int | None, say: Callable[[str], None]) -> Screen | None:

@@ -36,6 +36,8 @@ class ArtefactSettings:
 
 
 DEFAULT = ArtefactSettings()
+Rails = tuple[float, float]  # the limits of the range, samples at which say only "here or beyond"
+UNLIMITED: Rails = (-np.inf, np.inf)
 
 
 @dataclass(frozen=True)
@@ -78,16 +80,22 @@ def find_artefacts(record: Series, settings: ArtefactSettings = DEFAULT) -> Arte
     return Artefacts(*shares, hum.amplitude, hum.mains, _gain(filled(clean), settings))
 
 
-def clipped_samples(values: FloatArray, settings: ArtefactSettings = DEFAULT) -> BoolArray:
-    """Samples at a limit of the range that is far more crowded than any value between the limits."""
+def rails(values: FloatArray, settings: ArtefactSettings = DEFAULT) -> Rails:
+    """The limits of the range that are far more crowded than any value between them; −∞, ∞ where they are not."""
     levels, counts = np.unique(values[np.isfinite(values)], return_counts=True)
     if levels.size < 4:
-        return np.zeros(values.shape, np.bool_)
+        return UNLIMITED
     least = max(
         settings.fewest_clipped, settings.share_clipped * values.size, settings.crowded * float(counts[1:-1].max())
     )
-    limits = [levels[i] for i in (0, -1) if counts[i] >= least]
-    return np.isin(values, limits)
+    low, high = (float(levels[i]) if counts[i] >= least else None for i in (0, -1))
+    return UNLIMITED[0] if low is None else low, UNLIMITED[1] if high is None else high
+
+
+def clipped_samples(values: FloatArray, settings: ArtefactSettings = DEFAULT) -> BoolArray:
+    """Samples at a limit of the range that is far more crowded than any value between the limits."""
+    low, high = rails(values, settings)
+    return (values <= low) | (values >= high)
 
 
 def dropped_samples(values: FloatArray, settings: ArtefactSettings = DEFAULT) -> BoolArray:
@@ -108,6 +116,22 @@ def dropped_samples(values: FloatArray, settings: ArtefactSettings = DEFAULT) ->
         if (crowded and stop - start > 1) or (beside and min(beside) > far > 0):
             out[start:stop] = True
     return out if out.sum() >= settings.fewest_dropped else np.zeros_like(out)
+
+
+def without_clipped(records: Sequence[Series]) -> tuple[Series, ...]:
+    """The records with clipped samples as gaps: what is filtered or corrected has no limits any more."""
+    low, high = rails(np.concatenate([record.values for record in records]))
+    if (low, high) == UNLIMITED:
+        return tuple(records)
+    clipped = [(record.values <= low) | (record.values >= high) for record in records]
+    return tuple(r.with_values(np.where(c, np.nan, r.values)) for r, c in zip(records, clipped, strict=True))
+
+
+def clipped_note(records: Sequence[Series]) -> tuple[str, ...]:
+    """What is done with clipped samples, in words; nothing where there are none."""
+    low, high = rails(np.concatenate([record.values for record in records]))
+    count = sum(int(np.sum((record.values <= low) | (record.values >= high))) for record in records)
+    return (f"{count} samples at the limits of the range say only that the signal is there or beyond",) if count else ()
 
 
 def without_dropouts(records: Sequence[Series]) -> tuple[tuple[Series, ...], tuple[str, ...]]:

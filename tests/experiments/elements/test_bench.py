@@ -1,18 +1,23 @@
 """The benchmark of elements: its plan, its scores, its table."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from jetode.experiments.core import sweep
 from jetode.experiments.elements import bench
-from jetode.experiments.elements.cases import CASES
+from jetode.experiments.elements.cases import CASES, TrueElement
+from jetode.reconstruction.reconstruct import reconstruct
+from jetode.records.series import Series
 from jetode.support.errors import InputError
 
 
 def result(case="pendulum", noise=0.05, seed=0, grade="exact", named=True, within=True):
     names = [e.name for e in CASES[case].elements] if named else ["tanh"]
     return {
-        "case": case, "noise": noise, "seed": seed, "grade": grade, "names": names, "named": named, "within": within,
-        "seconds": 2.0,
+        "case": case, "noise": noise, "seed": seed, "grade": grade, "names": names,
+        "variables": ["x"] * len(names), "named": named, "within": within, "seconds": 2.0,
     }  # fmt: skip
 
 
@@ -48,3 +53,37 @@ def test_finished_records_are_not_repeated(tmp_path, monkeypatch):
     monkeypatch.setattr(bench, "scored", lambda *_: pytest.fail("done before"))
     with sweep.here() as execute:
         assert list(bench.measure(plan, tmp_path, execute, said.append)) == first
+
+
+@pytest.fixture(scope="module")
+def swing():
+    """A pendulum with its known sine, and its case."""
+    case = CASES["pendulum"]
+    record = case.record(0.02, 1)[0]
+    short = Series(record.values[:1200], record.dt, name="x")
+    return reconstruct(short, order=2, functions={"sin": {"frequency": 1.0, "phase": 0.0}}), case
+
+
+def test_a_right_name_of_the_right_argument_is_found(swing):
+    model, case = swing
+    ((true, found),) = bench.matched(model, case)
+    assert (true.name, found.name, found.variable) == ("sin", "sin", "x")
+    assert bench.argument_error(model, found, true) < 0.02
+    assert bench.parameter_errors([(true, found)]) == {"sin.frequency": 0.0, "sin.phase": 0.0}
+
+
+def test_a_right_name_of_a_wrong_argument_does_not_count(swing):
+    model, case = swing
+    of_velocity = replace(case, elements=(TrueElement("sin", "u1", {}),))
+    assert not bench.matched(model, of_velocity)
+    assert bench.argument_error(model, model.elements[0], of_velocity.elements[0]) > 1.0
+
+
+def test_chuas_argument_is_a_combination_of_derivatives():
+    """x of Chua's circuit from z and its derivatives by differences of an integrated run."""
+    case = CASES["Chua z"]
+    whole = replace(case, dt=0.001, samples=2000, transient=10.0)
+    z, x = (replace(whole, channel=c).signal(0) for c in (2, 0))
+    slope = np.gradient(z, whole.dt)
+    jets = np.column_stack([z, slope, np.gradient(slope, whole.dt)])[5:-5]
+    np.testing.assert_allclose(case.elements[0].argument(jets), -100.0 / 7.0 * x[5:-5], atol=0.02)

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from jetode.equations.polynomials import add, evaluate, multiply
-from jetode.experiments.trust import bench, outcome, records, summary
+from jetode.experiments.trust import bench, outcome, records, summary, table
 from jetode.experiments.trust.page import page
 from jetode.experiments.trust.records import RANDOM, Drawn, _random
 from jetode.experiments.trust.systems import SETTINGS, Flow, _triad, draw
 from jetode.records.series import Series
+from jetode.support.errors import InputError
 
 SPROTT: Flow = Flow(  # u''' = −2.017 u'' + u'² − u, Sprott's simplest chaotic flow
     ({(0, 1, 0): 1.0}, {(0, 0, 1): 1.0}, {(0, 0, 1): -2.017, (0, 2, 0): 1.0, (1, 0, 0): -1.0}),
@@ -122,6 +123,27 @@ def test_outcomes_add_up():
     assert summary.wrong_and_exact(outcomes()) == 1
     assert sum(row["count"] for row in summary.grade_rows(outcomes())) == 3
     assert "odd seeds (reported): 1 records, 1 exact, 1 of them wrong" in summary.text(outcomes())
+
+
+def test_files_of_several_sittings_add_up(tmp_path):
+    """What is written is read back as it was; a seed that two files have counts once, by the last."""
+    first = [o | {"commit": "aaa", "code": "1"} for o in outcomes()]
+    second = [outcomes()[1] | {"commit": "bbb", "code": "2", "wrong": False}, outcomes()[0] | {"seed": 7}]
+    for name, part in (("first", first), ("second", second)):
+        table.write_rows(part, tmp_path / f"{name}.csv")
+    parts = [table.read_rows(tmp_path / f"{name}.csv") for name in ("first", "second")]
+    assert all(read[key] == value for read, given in zip(parts[0], first, strict=True) for key, value in given.items())
+    every = table.merged(parts)
+    assert [o["seed"] for o in every] == [0, 1, 2, 3, 7]
+    assert summary.wrong_and_exact(every) == 0
+    assert summary.sources(every) == [("aaa", "1", 2), ("bbb", "2", 1), ("unknown", "unknown", 1)]
+    assert "1 of commit bbb" in page(every, "x") and "1 records of commit bbb (code 2)" in summary.text(every)
+
+
+def test_a_file_of_something_else_is_refused(tmp_path):
+    (tmp_path / "other.csv").write_text("time,value\n0,1\n")
+    with pytest.raises(InputError, match="columns of 'jetode benchmark trust'"):
+        table.read_rows(tmp_path / "other.csv")
 
 
 def test_the_page_and_the_table_hold_every_outcome(tmp_path):

@@ -35,6 +35,22 @@ def code_fingerprint(module: str) -> str:
     return fingerprint(shown, data, libraries())
 
 
+@cache
+def commit() -> str:
+    """The commit that the source is of, with a + where it has been changed since; "" where it is no checkout."""
+    from subprocess import run  # needed by few
+
+    def said(*words: str) -> str:
+        try:
+            asked = run(["git", *words], cwd=PACKAGE, capture_output=True, text=True, timeout=10, check=False)
+        except (OSError, ValueError):
+            return ""
+        return asked.stdout.strip() if asked.returncode == 0 else ""
+
+    found = said("rev-parse", "--short=10", "HEAD")
+    return f"{found}+" if found and said("status", "--porcelain", "--untracked-files=no", ".") else found
+
+
 def libraries() -> dict[str, str]:
     """Versions of those libraries that are there and can move a digit."""
     found = {}

@@ -13,12 +13,14 @@ import numpy as np
 
 from jetode.experiments.core.store import ChunkStore, Result, Task
 from jetode.experiments.core.sweep import Executor, Say, finished
-from jetode.experiments.elements.cases import CASES, ElementCase
+from jetode.experiments.elements.cases import CASES, ElementCase, TrueElement
+from jetode.reconstruction.found_elements import FoundElement
 from jetode.reconstruction.model import Model
 from jetode.reconstruction.reconstruct import reconstruct
 from jetode.support.errors import InputError
 
 WITHIN = 3.0  # standard errors
+SAME = 0.1  # of an argument's std: what the found one may be off; another derivative is off by more than 1
 FIXED = 0.01  # absolute: what a parameter without a standard error may be off, one that the fit has set to 0
 KIND = "elements"
 
@@ -60,19 +62,22 @@ def run(task: Task) -> Result:
 
 
 def scored(case: ElementCase, noise: float, seed: int, **options: Any) -> dict[str, Any]:
-    """The names found, whether they are the right ones, parameters in standard errors, grade and time."""
+    """The names found, whether they are the right ones of the right arguments, parameters in standard errors, grade
+    and time."""
     record, _ = case.record(noise, seed)
     began = time.process_time()
     model = reconstruct(record, **options)
     names = sorted(e.name for e in model.elements)
-    right = names == sorted(e.name for e in case.elements)
-    errors = parameter_errors(model, case) if right else {}
+    pairs = matched(model, case)
+    right = len(pairs) == len(case.elements) == len(names)
+    errors = parameter_errors(pairs) if right else {}
     return {
         "case": case.name,
         "noise": noise,
         "seed": seed,
         "grade": model.verdict.grade,
         "names": names,
+        "variables": [e.variable for e in sorted(model.elements, key=lambda e: e.name)],
         "named": right,
         "within": bool(right and all(e <= WITHIN for e in errors.values())),
         "errors": errors,
@@ -82,11 +87,34 @@ def scored(case: ElementCase, noise: float, seed: int, **options: Any) -> dict[s
     }
 
 
-def parameter_errors(model: Model, case: ElementCase) -> dict[str, float]:
+Pairs = Sequence[tuple[TrueElement, FoundElement]]
+
+
+def matched(model: Model, case: ElementCase) -> Pairs:
+    """The true elements that were found: by name, and as a function of the same quantity where the record has been."""
+    out: list[tuple[TrueElement, FoundElement]] = []
+    for true in case.elements:
+        for found in model.elements:
+            if found.name == true.name and argument_error(model, found, true) < SAME:
+                out.append((true, found))
+                break
+    return out
+
+
+def argument_error(model: Model, found: FoundElement, true: TrueElement) -> float:
+    """The rms distance of what a found element is a function of from what it should be, in std of that."""
+    if model.order < 3 and true.variable not in ("u0", "u1"):
+        return float("inf")
+    wanted = true.argument(model.jet_path)
+    got = model.path[:, found.element.variable]
+    seen = np.isfinite(wanted) & np.isfinite(got)
+    return float(np.sqrt(np.mean((got[seen] - wanted[seen]) ** 2)) / np.std(wanted[seen]))
+
+
+def parameter_errors(pairs: Pairs) -> dict[str, float]:
     """The distance of every parameter from the truth in standard errors; of one that was fixed, 0 or infinite."""
     out: dict[str, float] = {}
-    for true in case.elements:
-        found = next(e for e in model.elements if e.name == true.name)
+    for true, found in pairs:
         for name, value in true.parameters.items():
             got, error = found.parameters[name]
             out[f"{true.name}.{name}"] = _distance(got, error, value)
@@ -101,7 +129,8 @@ def _distance(got: float, error: float, true: float) -> float:
 
 def line(found: Mapping[str, Any]) -> str:
     """One result in one line."""
-    names = " + ".join(found["names"]) or "no function"
+    of = zip(found["names"], found["variables"], strict=True)
+    names = " + ".join(f"{name} of {variable}" for name, variable in of) or "no function"
     return (
         f"{found['case']:18}{found['noise']:6g} seed {found['seed']:3}  {'right' if found['named'] else '-':6}"
         f"{found['grade']:12} {names} {found['seconds']:.0f} s"

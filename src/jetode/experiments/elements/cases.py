@@ -27,11 +27,26 @@ AMPLITUDE = 0.02  # relative spread of the start of a decaying one: each seed ha
 
 @dataclass(frozen=True)
 class TrueElement:
-    """A function in the equation: its name, the coordinate it is of, and its parameters in the record's unit."""
+    """A function in the equation: its name, what it is of (a key of :data:`ARGUMENTS`), and its parameters in the
+    record's unit."""
 
     name: str
     variable: str
     parameters: Mapping[str, float]
+
+    def argument(self, jets: FloatArray) -> FloatArray:
+        """What it is of, at samples of the channel and its derivatives."""
+        return ARGUMENTS[self.variable](jets)
+
+
+ARGUMENTS: Mapping[str, Callable[[FloatArray], FloatArray]] = MappingProxyType(
+    {
+        "u0": lambda u: u[:, 0],
+        "u1": lambda u: u[:, 1],
+        "Chua's x in z": lambda z: z[:, 2] + z[:, 1] + 100.0 / 7.0 * z[:, 0],  # −100/7 x
+        "x y in x": lambda x: x[:, 0] * (x[:, 0] + 0.1 * x[:, 1]),
+    }
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +139,7 @@ _SATURATION = _element("tanh", centre=0.0, width=0.5)
 _ENZYME = _element("michaelis-menten", half=1.0)
 _SINE = _element("sin", frequency=1.0, phase=0.0)
 _KINKS = _element("piecewise-linear", first=-1.0, second=1.0, ratio=-1.0)
-_KINKS_IN_Z = _element("piecewise-linear", "w", first=-100.0 / 7.0, second=100.0 / 7.0, ratio=-1.0)  # w = −100/7 x
+_KINKS_IN_Z = _element("piecewise-linear", "Chua's x in z", first=-100.0 / 7.0, second=100.0 / 7.0, ratio=-1.0)
 
 CASES: Mapping[str, ElementCase] = MappingProxyType(
     {
@@ -160,7 +175,7 @@ CASES: Mapping[str, ElementCase] = MappingProxyType(
                 0.0,
                 (_ENZYME,),
             ),
-            ElementCase("YuWang2 x", _yu_wang, (0.1, 0.1, 1.0), 0, 3, 0.01, 6000, 50.0, (_element("exp", "xy"),)),
+            ElementCase("YuWang2 x", _yu_wang, (0.1, 0.1, 1.0), 0, 3, 0.01, 6000, 50.0, (_element("exp", "x y in x"),)),
         )
     }
 )

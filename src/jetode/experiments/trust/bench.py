@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from jetode.experiments.core.fingerprint import code_fingerprint, commit
 from jetode.experiments.core.store import ChunkStore
 from jetode.experiments.core.sweep import Executor, Say, finished
 from jetode.experiments.trust import outcome
 from jetode.experiments.trust.page import page
 from jetode.experiments.trust.summary import Outcome
-from jetode.support.files import whole_file, write_text
+from jetode.experiments.trust.table import write_rows
+from jetode.support.files import write_text
 
-COLUMNS = (
-    *("seed", "kind", "chaotic", "coordinate", "samples", "per_tc", "noise", "level", "grade", "order", "wrong"),
-    *("error", "vpt", "band_50", "band_90", "intervals", "cpu_seconds", "reason"),
-)
+CODE = 12  # characters of the code's fingerprint that a row shows
 
 
 def run(first: int, count: int, out: Path, execute: Executor, say: Say) -> Iterator[Outcome]:
-    """The outcome of every seed, those on disk first."""
+    """The outcome of every seed, those on disk first, with the state of the code."""
     tasks = [outcome.task(seed) for seed in range(first, first + count)]
+    state = {"commit": commit(), "code": code_fingerprint(outcome.__name__)[:CODE]}
     for _, chunk in finished(tasks, ChunkStore(out / "chunks"), execute, say):
-        yield chunk.result
+        yield chunk.result | state
 
 
 def line(found: Outcome) -> str:
@@ -39,9 +38,5 @@ def line(found: Outcome) -> str:
 
 def write(outcomes: Sequence[Outcome], out: Path, command: str) -> None:
     """index.html and outcomes.csv."""
-    ordered = sorted(outcomes, key=lambda o: o["seed"])
-    write_text(out / "index.html", page(ordered, command))
-    with whole_file(out / "outcomes.csv") as file:
-        writer = csv.DictWriter(file, COLUMNS, restval="", extrasaction="ignore", lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(ordered)
+    write_text(out / "index.html", page(sorted(outcomes, key=lambda o: o["seed"]), command))
+    write_rows(outcomes, out / "outcomes.csv")

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jetode.experiments.core.html_page import head
-from jetode.experiments.trust.summary import GRADES, HALVES, Outcome, Point, grade_rows, graded, points, wrong_and_exact
+from jetode.experiments.trust.summary import (
+    GRADES,
+    HALVES,
+    Outcome,
+    Point,
+    grade_rows,
+    graded,
+    points,
+    sources,
+    wrong_and_exact,
+)
 
 SIZE, EDGE = 420, 48
 COLOURS = {
@@ -52,6 +62,9 @@ PAGE = (
     + """<body>
 <h1>How far a grade can be trusted</h1>
 <p>Made by <code>{{ command }}</code>: {{ records }} records of systems drawn by their seeds.</p>
+<p>{% for commit, code, count in sources %}{{ count }} of commit {{ commit }}
+(code {{ code }}){{ "" if loop.last else "; " }}{% endfor %}.
+{% if sources|length > 1 %}Different states of the code may grade the same record differently.{% endif %}</p>
 {% for half in halves %}<h2>{{ half.name }}</h2>
 <p>{{ half.count }} records, {{ half.exact }} graded exact, {{ half.wrong }} of these wrong.</p>
 {{ half.diagram }}
@@ -93,4 +106,5 @@ def page(outcomes: Sequence[Outcome], command: str) -> str:
         )
     rows, records = grade_rows(outcomes), len(graded(outcomes))
     template = Environment(autoescape=True).from_string(PAGE)
-    return template.render(command=command, records=records, halves=halves, rows=rows, grades=GRADES)
+    shown = {"halves": halves, "rows": rows, "grades": GRADES, "sources": sources(outcomes)}
+    return template.render(command=command, records=records, **shown)

@@ -37,6 +37,15 @@ def graded(outcomes: Sequence[Outcome]) -> list[Outcome]:
     return [o for o in outcomes if o["grade"] is not None]
 
 
+def sources(outcomes: Sequence[Outcome]) -> list[tuple[str, str, int]]:
+    """(commit, fingerprint of the code, records) of every state of the code that outcomes are from."""
+    counts: dict[tuple[str, str], int] = {}
+    for o in graded(outcomes):
+        state = o.get("commit") or "unknown", o.get("code") or "unknown"
+        counts[state] = counts.get(state, 0) + 1
+    return [(*state, count) for state, count in counts.items()]
+
+
 def wrong_and_exact(outcomes: Sequence[Outcome]) -> int:
     """How many exact equations are wrong."""
     return sum(o["grade"] == "exact" and bool(o["wrong"]) for o in outcomes)
@@ -89,7 +98,7 @@ def points(outcomes: Sequence[Outcome]) -> list[Point]:
 
 def text(outcomes: Sequence[Outcome]) -> str:
     """Everything for a terminal."""
-    lines = []
+    lines = [f"{count} records of commit {commit} (code {code})" for commit, code, count in sources(outcomes)]
     for half, mine in HALVES.items():
         part = [o for o in graded(outcomes) if mine(o["seed"])]
         exact = sum(o["grade"] == "exact" for o in part)

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from jetode.equations.curve_basis import basis
-from jetode.joint.elements.discover import Discovery, bic_of
+from jetode.joint.elements.discover import DISCOVERY, Discovery, bic_of
 from jetode.joint.elements.weak_form import Argument, Projection, WeakForm
 from jetode.support.arrays import FloatArray
 
@@ -25,7 +25,6 @@ class CombinationSettings:
 
     angles: int = 9  # per derivative: directions 18° apart, between which a curve of eight modes still follows
     steepest: float = 1.3  # radians from u_{n−1}: beyond, the function is of the lower derivatives
-    modes: int = 8  # of the curve: as many as tell a kink from a parabola
     improved: int = 2  # directions that are improved: neighbours on the grid mostly end in one place
     evaluations: int = 80  # of the simplex method: to a percent, the joint fit does the rest
 
@@ -55,7 +54,7 @@ class Combinations:
     def left(self, angles: FloatArray) -> float:
         """The sum of squares that a curve of the combination at these angles leaves."""
         v = combined(self.weak, self.mix(angles))
-        modes = basis((v - v.min()) / np.ptp(v))[:, : SETTINGS.modes]
+        modes = basis((v - v.min()) / np.ptp(v))[:, : DISCOVERY.modes]
         columns = self.base.without(self.weak.operator() @ modes)
         rest = Projection.of(columns, self.base.target).target
         return float(rest @ rest)
@@ -83,6 +82,6 @@ def mixed_discovery(discovery: Discovery) -> tuple[Discovery, float, float]:
     angles, left = every.best()
     mix = every.mix(angles)
     argument = Argument.of(weak, weak.order - 1, 1, combined(weak, mix))
-    bic = bic_of(left, weak.rows, 2 * weak.order + SETTINGS.modes)
+    bic = bic_of(left, weak.rows, 2 * weak.order + DISCOVERY.modes)
     mixed = replace(discovery, arguments=(*discovery.arguments[:-1], argument), mix=tuple(mix.tolist()))
     return mixed, bic, left / float(weak.target @ weak.target)

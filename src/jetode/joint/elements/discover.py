@@ -14,9 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import least_squares
 
+from jetode.equations.curve_basis import basis
 from jetode.equations.elements import Element
+from jetode.equations.polynomials import Library, total_degree_exponents
 from jetode.joint.elements.guesses import GUESSES, sensible
 from jetode.joint.elements.weak_form import Argument, Projection, WeakForm
 from jetode.support.arrays import FloatArray
@@ -31,12 +32,16 @@ class DiscoverySettings:
     begun: int = 2  # functions that a fit with model error begins from: it takes seconds each
     unexplained: float = 0.12  # of the target's sum of squares: what leaves more in weak form is another equation
     gain: float = 20.0  # of BIC over the equation without the function: less is noise in a few rows
-    evaluations: int = 12  # per parameter, of the improvement: to a percent, which is all the smoothing leaves
+    evaluations: int = 10  # of the improvement: to a percent, which is all the smoothing leaves
+    converged: float = 1e-3  # relative fall of the sum of squares below which the improvement ends
+    curve_leaves: float = 0.9  # of the noise: 0.7 where it is right (terms carry some), 1.4 and more of a pole's curve
+    modes: int = 8  # of a free curve: as many as tell a kink from a parabola
 
 
 DISCOVERY = DiscoverySettings()
 WORTHWHILE = 2.0  # rows per column from which on a QR decomposition pays
 TINY, RIDGE = 1e-20, 1e-10  # against columns that vanish or repeat each other
+DAMPING = (1e-3, 0.2, 6.0)  # Levenberg's: the first, and its factors after a step that helps and one that does not
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,16 @@ class Suggestion:
     def kinds(self) -> tuple[str, ...]:
         """Names of its elements."""
         return tuple(e.kind for e in self.elements)
+
+    @property
+    def functions(self) -> frozenset[tuple[str, int]]:
+        """Names of its elements with the coordinates that they are of."""
+        return frozenset((e.kind, e.variable) for e in self.elements)
+
+    @property
+    def coordinates(self) -> tuple[int, ...]:
+        """The coordinates that its elements are of, in order."""
+        return tuple(sorted(e.variable for e in self.elements))
 
 
 def bic_of(residual: float, rows: int, parameters: int) -> float:
@@ -134,14 +149,58 @@ class Look:
         return Element(kind, self.argument.variable, tried[j]), lefts[j]
 
     def _improved(self, kind: str, guess: tuple[float, ...]) -> tuple[float, ...]:
-        """Parameters by least squares from a guess."""
-        if not guess:
-            return guess
-        scale = np.maximum(np.abs(guess), 0.1)
-        most = DISCOVERY.evaluations * len(guess)
+        """Parameters by least squares from a guess, the coefficients projected out (Kaufman 1975)."""
+        here = self._varied(kind, np.array(guess)) if guess else None
+        damping, better, worse = DAMPING
+        for _ in range(DISCOVERY.evaluations):
+            if here is None:
+                break
+            slope = here.slope / np.maximum(np.linalg.norm(here.slope, axis=0), TINY)
+            size = np.linalg.norm(here.slope, axis=0) + TINY
+            step = np.linalg.solve(slope.T @ slope + damping * np.eye(size.size), slope.T @ here.rest) / size
+            there = self._varied(kind, here.parameters + step)
+            if there is None or not there.left < here.left:
+                damping *= worse
+                continue
+            small = here.left - there.left < DISCOVERY.converged * here.left
+            here, damping = there, damping * better
+            if small:
+                break
+        return guess if here is None else tuple(here.parameters.tolist())
+
+    def _varied(self, kind: str, parameters: FloatArray) -> Varied | None:
+        """What a function leaves of the target, and how that falls with its parameters; None where it has no values."""
         with np.errstate(all="ignore"):
-            found = least_squares(lambda p: self.residual(kind, p * scale), np.array(guess) / scale, max_nfev=most)
-        return tuple(float(p) for p in found.x * scale)
+            values, _, by_parameter = Element(kind, self.argument.variable, tuple(parameters.tolist())).derivatives(
+                self.argument.places
+            )
+        if not (np.isfinite(values).all() and np.isfinite(by_parameter).all() and np.any(values)):
+            return None
+        size = float(np.abs(values).max())
+        columns = np.column_stack([operator @ (values / size) for operator in self.operators])
+        scale = np.linalg.norm(columns, axis=0)
+        if not np.all(scale > 1e-12):
+            return None
+        q, r = np.linalg.qr(columns / scale)
+        carried = q.T @ self.target
+        with np.errstate(over="ignore", invalid="ignore"):  # of a function that is all but 0 where the record has been
+            gains = np.linalg.lstsq(r, carried, rcond=RIDGE)[0] / scale / size
+            moved = sum(gain * (operator @ by_parameter) for gain, operator in zip(gains, self.operators, strict=True))
+        if not np.isfinite(moved).all():
+            return None
+        rest = self.target - q @ carried
+        return Varied(parameters, rest, np.asarray(moved - q @ (q.T @ moved)), float(rest @ rest))
+
+
+@dataclass(frozen=True, eq=False)
+class Varied:
+    """A function at some parameters: what it leaves of the target (its sum of squares: ``left``), and by how much less
+    it would leave per parameter."""
+
+    parameters: FloatArray
+    rest: FloatArray
+    slope: FloatArray
+    left: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,6 +247,30 @@ class Discovery:
                 left = Projection.of(base.without(columns), base.target).target
                 found.append(bic_of(float(left @ left), self.weak.rows, 1 + n + columns.shape[1]))
         return min(found)
+
+    def asks_for_a_function(self, sigma: float) -> bool:
+        """Whether a free curve (8.4) of one coordinate leaves no more than the noise of std ``sigma`` does, and clearly
+        less than powers of it or the quadratic polynomial of all coordinates."""
+        base, n, weak = Projection.of(self.weak.linear, self.weak.target), self.weak.order, self.weak
+        most, best = DISCOVERY.curve_leaves * weak.noise(sigma), np.inf
+        for argument in self.arguments:
+            modes = basis(np.linspace(0.0, 1.0, argument.places.size))[:, : DISCOVERY.modes]
+            for count in {1, n if argument.variable == 0 else 1}:
+                columns = np.column_stack([o @ modes for o in argument.operators[:count]])
+                rest = Projection.of(base.without(columns), base.target).target
+                left = float(rest @ rest)
+                if left < most:
+                    best = min(best, bic_of(left, weak.rows, 1 + n + columns.shape[1]))
+        return best < min(self.powers(), self.quadratic()) - DISCOVERY.gain
+
+    def quadratic(self) -> float:
+        """The BIC of the quadratic polynomial of all coordinates."""
+        weak, n = self.weak, self.weak.order
+        beyond = [e for e in total_degree_exponents(n, 2) if sum(e) > 1]
+        columns = weak.operator() @ Library(tuple(beyond), n).evaluate(weak.jets[:, :n])
+        base = Projection.of(weak.linear, weak.target)
+        left = Projection.of(base.without(columns), base.target).target
+        return bic_of(float(left @ left), weak.rows, 1 + n + len(beyond))
 
     def suggestions(
         self, kinds: Sequence[str], spreads: Sequence[bool] = (False,), given: tuple[Element, ...] = ()

@@ -30,7 +30,8 @@ LEAST_RISE = 1.0  # e-folds over the visited range: less is a parabola
 
 
 def _centred(v: FloatArray) -> Iterator[Parameters]:
-    yield from ((float(c), w * float(np.std(v))) for c, w in product(np.quantile(v, CENTRES), WIDTHS))
+    std = float(np.std(v))
+    yield from ((float(c), w * std) for c, w in product(np.quantile(v, CENTRES), WIDTHS))
 
 
 def _sine(v: FloatArray) -> Iterator[Parameters]:
@@ -39,8 +40,8 @@ def _sine(v: FloatArray) -> Iterator[Parameters]:
 
 
 def _exponential(v: FloatArray) -> Iterator[Parameters]:
-    steepest = STEEPEST / float(np.abs(v).max())
-    yield from ((s * r / float(np.std(v)),) for r, s in product(RATES, (1.0, -1.0)) if r / np.std(v) < steepest)
+    steepest, std = STEEPEST / float(np.abs(v).max()), float(np.std(v))
+    yield from ((s * r / std,) for r, s in product(RATES, (1.0, -1.0)) if r / std < steepest)
 
 
 def _kinks(v: FloatArray) -> Iterator[Parameters]:

@@ -34,7 +34,7 @@ class LikenessSettings:
     edge: float = 0.002  # of the samples beyond the first and last of them: single far ones do not count
     same: float = 1e-5  # of the sum of squares beside a straight line: such a curve is the same function again
     alike: float = 0.15  # of the same: names farther off would fit visibly worse
-    tried: int = 4  # names, those of fewest parameters first, which can win by BIC: 1 s each
+    tried: int = 6  # names, those of fewest parameters first, which can win by BIC: 0.1 s each where they are wrong
 
 
 SETTINGS = LikenessSettings()
@@ -92,7 +92,7 @@ def other_names(fit: Fit, suggestion: Suggestion, kinds: Sequence[str]) -> Itera
     equation, states = fitted.canonical(), fitted.canonical_states(fit.states)
     for m, one in enumerate(equation.elements):
         samples = states[:, one.element.variable]
-        for element in alike(one.element, samples, [k for k in kinds if k not in suggestion.kinds]):
+        for element in alike(one.element, samples, [k for k in kinds if k != one.element.kind]):
             elements = tuple(element if k == m else e.element for k, e in enumerate(equation.elements))
             other = replace(suggestion, elements=elements, bare=False)
             swapped = replaced(equation, m, element, samples)

@@ -6,7 +6,7 @@ terms selected, and all are compared by BIC at one small q with each other and w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,10 +24,12 @@ from jetode.joint.elements.second import second_functions
 from jetode.joint.elements.weak_form import WeakForm
 from jetode.joint.forms.base import Candidate
 from jetode.joint.parts import equation_of
+from jetode.joint.problem import Prepared
 from jetode.joint.scan import Problem
 from jetode.joint.search_settings import COOLING, DECISION
-from jetode.joint.shooting.annealing import anneal
+from jetode.joint.shooting.annealing import Schedule, anneal
 from jetode.joint.shooting.gaussnewton import Fit
+from jetode.joint.term_selection import COMPARE
 
 Named = tuple[Candidate, Suggestion]
 SYMMETRIC = {"sin": 1, "tanh": 0, "arctan": 0}  # the parameter whose vanishing makes the function odd
@@ -41,14 +43,18 @@ class NamingSettings:
     per_coordinate: int = 3  # and of every coordinate where none of these satisfies: smoothing blurs arguments
     firsts: int = 2  # functions that a second one is looked for beside
     beside: int = 3  # fitted functions whose path is asked for a second one: the right first one is mostly among them
-    chosen: int = 4  # of these, whose terms are selected: a sine needs no term beside it, its imitations do
+    rounds: int = 3  # in which names that are like the best are fitted: each round begins from a better one
+    chosen: int = 4  # of those that follow, whose terms are selected: a sine needs no term beside it, its imitations do
+    patient: int = 2  # functions that are cooled once more where all else has failed
     mixed: int = 3  # functions of a combination of coordinates that are fitted: a curve has singled it out
     combined: float = 0.03  # of the target's sum of squares: what a free curve of a combination may leave in weak form
-    rivals: float = 60.0  # of the cost, in terms: names farther behind the best cannot win by a better selection
-    fewer: float = 10.0  # the same where the best follows the record: they could win by fewer terms only
+    doubt: float = 10.0  # of BIC: a name that lies farther behind can neither win nor cast doubt on the best
+    fewer: float = 10.0  # of the cost, in terms: a name farther behind one that follows cannot win by fewer terms
 
 
 NAMING = NamingSettings()
+TIGHT = Schedule((3e-4, COMPARE.levels[-1]), COOLING.schedule.iterations)  # to the q at which terms are selected
+RENAMED = Schedule((0.03, 0.01, 3e-3, 1e-3), 8)  # from the path of another name: looser, a dense fit would lose it
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,12 @@ class Functions:
 
 CATALOGUE = Functions()
 NONE = Functions(())
+
+
+def asks_for_function(prepared: Prepared, order: int, functions: Functions) -> bool:
+    """Whether functions are worth to be looked for before any polynomial: the weak form shows a curve."""
+    weak = WeakForm.of(prepared, order) if functions.kinds else None
+    return weak is not None and Discovery.of(weak).asks_for_a_function(prepared.sigma)
 
 
 def search_elements(
@@ -80,8 +92,7 @@ def search_elements(
     if weak is None:
         return None
     progress(f"functions of one coordinate, order {order}")
-    found = Naming(problem, Discovery.of(weak), functions, interrupt).named_functions(imitated)
-    return found if found is not None and found.satisfies() else None
+    return Naming(problem, Discovery.of(weak), functions, interrupt).named_functions(imitated)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +106,8 @@ class Naming:
 
     def named_functions(self, imitated: bool = False) -> Found | None:
         """The equations with one function; where those leave more than noise, with a second one, or with one of a
-        combination of coordinates.  None where the weak form shows none, or where a polynomial does as well."""
+        combination of coordinates.  None where the weak form shows none, where none satisfies, or where a polynomial
+        does as well."""
         discovery, kinds = self.discovery, self.functions.kinds
         limit = discovery.linear() - DISCOVERY.gain
         seen = discovery.suggestions(kinds, (False, True) if self.functions.spread else (False,)) + discovery.bare(
@@ -105,59 +117,104 @@ class Naming:
             return None  # a square and a cube do about as well
         ranked = ranking([s for s in seen if s.bic < limit and s.left < DISCOVERY.unexplained])
         fitted = self._with_other_names(self._suggested(discovery, ranked[: NAMING.tried]))
+        chosen = self._selected(fitted)
+        found = self._found(chosen)
         later: tuple[Callable[[], list[Named]], ...] = (
-            lambda: self._suggested(discovery, each_coordinate(ranked[NAMING.tried :])),
-            lambda: self._pairs(ranked),
+            lambda: self._suggested(discovery, self._left_over(ranked, fitted)),
+            lambda: self._pairs(ranked, fitted),
             lambda: self._combinations(ranked),
+            lambda: self._patiently(discovery, fitted),
         )
         for more in () if imitated else later:
-            if self._satisfies(fitted) or self.interrupt():
+            if found.satisfies() or self.interrupt():
                 break
-            fitted += self._with_other_names(more())
-        if not fitted:
+            new = self._with_other_names(more())
+            fitted += new
+            if any(map(self._follows, new)):
+                chosen += self._selected(new)
+                found = self._found(chosen)
+        if not found.satisfies():
             return None
-        best, suggestion = min(fitted, key=lambda f: f[0].bic)
+        best, suggestion = min(chosen, key=lambda f: f[0].bic)
         rival = polynomial_rival(self.problem, discovery, (best, suggestion), self.interrupt)
-        return None if rival.bic <= best.bic else self._found(fitted)
+        return None if rival.bic <= best.bic else found
 
     def _suggested(self, discovery: Discovery, ranked: Sequence[tuple[Suggestion, ...]]) -> list[Named]:
         """The joint fits of functions that the weak form suggests, each in the last row alone unless that fails."""
-        n = self.problem.data.n_samples
+        return self._tried((self._begun(discovery, suggestion) for suggestion in ways) for ways in ranked)
+
+    def _begun(self, discovery: Discovery, suggestion: Suggestion) -> Begun:
+        return suggestion, *begin(self.problem.prepared, self.problem.data, discovery, suggestion)
+
+    def _left_over(
+        self, ranked: Sequence[tuple[Suggestion, ...]], fitted: Sequence[Named]
+    ) -> list[tuple[Suggestion, ...]]:
+        """The first functions of every coordinate that were not tried: where noise blurs an argument, another one can
+        seem better, and what followed a coordinate at first kept others of it from being tried."""
+        done = {s.functions for _, s in fitted}
+        followed = {s.coordinates for c, s in fitted if self._follows((c, s))}
+        out: dict[int, list[tuple[Suggestion, ...]]] = {}
+        for i, ways in enumerate(ranked):
+            if (i >= NAMING.tried or ways[0].coordinates in followed) and ways[0].functions not in done:
+                out.setdefault(ways[0].elements[-1].variable, []).append(ways)
+        return [ways for of_one in out.values() for ways in of_one[: NAMING.per_coordinate]]
+
+    def _patiently(self, discovery: Discovery, fitted: Sequence[Named]) -> list[Named]:
+        """Once more, from looser and more slowly: the best of all from its own path, and the best of those that the
+        weak form suggests from their starts."""
+        near = self._near(fitted)
+        out = list[Named]()
+        for candidate, suggestion in near[:1]:
+            fit = _fit(candidate)
+            out += self._fitted([(suggestion, fit.terms, fit.states)], fit.cost, COOLING.reheats[0])
+        begun = [(c.cost, s) for c, s in near if len(s.elements) == 1 and not s.mix]
+        for cost, suggestion in begun[: NAMING.patient]:
+            out += self._fitted([self._begun(discovery, suggestion)], cost, COOLING.patient)
+        return out
+
+    def _tried(self, groups: Iterable[Iterable[Begun]]) -> list[Named]:
+        """Joint fits from their starts: of each group, and of each set of coordinates, up to the first that follows;
+        its other names are found by their likeness."""
         fitted: list[Named] = []
-        for ways in ranked:
-            for suggestion in ways:
-                if self.interrupt():
+        for group in groups:
+            for begun in group:
+                done = {s.coordinates for c, s in fitted if self._follows((c, s))}
+                if begun[0].coordinates in done or self.interrupt():
                     break
-                terms, states = begin(self.problem.prepared, self.problem.data, discovery, suggestion)
-                worst = np.inf if suggestion.mix else DECISION.selectable  # a combination is known roughly at first
-                fitted += self._fitted([(suggestion, terms, states)], worst)
-                if fitted and fitted[-1][0].cost <= DECISION.suspicious(n) * n:
-                    break
-        return self._selected(fitted)
+                fitted += self._fitted([begun], self._ceiling(fitted, bool(begun[0].mix)))
+        return fitted
 
     def _with_other_names(self, fitted: list[Named]) -> list[Named]:
-        """These, and what is like the best of them where it has been."""
-        data = self.problem.data
-        near = [f for f in fitted if f[0].cost <= DECISION.selectable * data.n_samples]
-        if not near or self.interrupt():
-            return fitted
-        best, suggestion = min(near, key=lambda f: f[0].bic)
-        tried = {s.kinds for _, s in fitted}
-        begun = [b for b in other_names(_fit(best), suggestion, self.functions.kinds) if b[0].kinds not in tried]
-        return fitted + self._selected(self._fitted(begun), best.cost)
+        """These, and what is like the best of them where it has been, as long as one is better."""
+        tried: set[frozenset[tuple[str, int]]] = set()
+        for _ in range(NAMING.rounds):
+            near = self._near(fitted)
+            if not near or self.interrupt():
+                break
+            best, suggestion = near[0]
+            ceiling = self._ceiling(near[:1]) if self._follows(near[0]) else best.cost
+            tried |= {s.functions for c, s in fitted if c.cost <= ceiling}
+            begun = [
+                b for b in other_names(_fit(best), suggestion, self.functions.kinds) if b[0].functions not in tried
+            ]
+            tried |= {b[0].functions for b in begun}
+            new = self._fitted(begun, ceiling, RENAMED)
+            fitted = fitted + new
+            if not any(c.cost < best.cost - self.problem.price for c, _ in new):
+                break
+        return fitted
 
-    def _pairs(self, ranked: Sequence[tuple[Suggestion, ...]]) -> list[Named]:
+    def _pairs(self, ranked: Sequence[tuple[Suggestion, ...]], fitted: Sequence[Named]) -> list[Named]:
         """Two functions: beside the first ones of the weak form in the last row, what their joint fits lack, or what
         the weak form asks for most in addition."""
-        data = self.problem.data
-        alone = [ways[0] for ways in ranked[: NAMING.tried] if not ways[0].spread]
-        firsts = self._fitted([(s, *begin(self.problem.prepared, data, self.discovery, s)) for s in alone])
-        near = sorted((f for f in firsts if f[0].cost <= DECISION.selectable * data.n_samples), key=lambda f: f[0].cost)
-        begun: list[Begun] = []
-        for candidate, suggestion in near[: NAMING.beside]:
-            begun += second_functions(self.problem, candidate, suggestion, self.functions.kinds)
-        found = self._selected(self._fitted(begun))
-        if self._satisfies(found) or self.interrupt():
+        alone = [f for f in self._near(fitted) if len(f[1].elements) == 1 and not f[1].spread]
+        begun = (
+            [pair]
+            for candidate, suggestion in alone[: NAMING.beside]
+            for pair in second_functions(self.problem, candidate, suggestion, self.functions.kinds)
+        )
+        found = self._tried(begun)
+        if any(map(self._follows, found)) or self.interrupt():
             return found
         more: list[Suggestion] = []
         for ways in ranked[: NAMING.firsts]:
@@ -174,46 +231,79 @@ class Naming:
         before = min((s.bic for ways in ranked for s in ways), default=self.discovery.linear())
         if not (bic < before - DISCOVERY.gain and left < NAMING.combined):
             return []
-        return self._suggested(mixed, ranking(mixed.suggestions(self.functions.kinds))[: NAMING.mixed])
+        wanted = ranking(mixed.suggestions(self.functions.kinds))[: NAMING.mixed]
+        found = self._suggested(mixed, wanted)
+        if any(map(self._follows, found)):
+            return found
+        gross = DECISION.gross * self.problem.data.n_samples  # a combination is known roughly at first
+        return found + self._fitted([self._begun(mixed, ways[0]) for ways in wanted[:1]], gross, COOLING.patient)
 
-    def _fitted(self, begun: Sequence[Begun], worst: float = 0.0) -> list[Named]:
-        """Joint fits from their starts, those whose parameters still make sense; starts that are rough are cooled once
-        more and more slowly where the first time does not satisfy, up to a ``worst`` cost per sample."""
-        data, enough = self.problem.data, DECISION.suspicious(self.problem.data.n_samples)
-        out: list[Named] = []
+    def _fitted(
+        self, begun: Sequence[Begun], ceiling: float = np.inf, schedule: Schedule = COOLING.schedule
+    ) -> list[Named]:
+        """Joint fits from their starts, those that stay below a cost and whose parameters still make sense; where one
+        follows, at the q at which terms are selected."""
+        data, out = self.problem.data, list[Named]()
         for suggestion, terms, states in begun:
             if self.interrupt():
                 break
-            fit = anneal(data, terms, states, COOLING.schedule, self.interrupt)
-            if enough < fit.cost / data.n_samples <= worst:
-                again = anneal(data, terms, states, COOLING.patient, self.interrupt)
-                fit = again if again.cost < fit.cost else fit
+            fit = anneal(data, terms, states, schedule, self.interrupt, ceiling=ceiling)
+            if fit.cost <= self._enough:
+                tight = anneal(data, fit.terms, fit.states, TIGHT, self.interrupt, ceiling=self._enough)
+                fit = tight if np.isfinite(tight.cost) else fit
             if np.isfinite(fit.cost) and meant(fit):
                 out.append((replace(candidate_of(suggestion), fit=fit), suggestion))
         return out
 
-    def _selected(self, fitted: list[Named], best: float = np.inf) -> list[Named]:
-        """Those that can still win with their terms selected."""
+    def _selected(self, fitted: Sequence[Named]) -> list[Named]:
+        """Those that follow and can still win, with their terms selected."""
         problem, chosen = self.problem, list[Named]()
-        fitted = sorted(fitted, key=lambda f: f[0].cost)
-        best, n = min((best, *(f[0].cost for f in fitted[:1]))), problem.data.n_samples
-        reach = NAMING.fewer if best <= DECISION.suspicious(n) * n else NAMING.rivals
-        for candidate, suggestion in fitted[: NAMING.chosen]:
-            if self.interrupt() or candidate.cost > best + reach * problem.price:
+        following = [(self._least_bic(f), *f) for f in fitted if self._follows(f)]
+        for least, candidate, suggestion in sorted(following, key=lambda f: f[0])[: NAMING.chosen]:
+            if self.interrupt() or least > min((c.bic for c, _ in chosen), default=np.inf) + NAMING.doubt:
                 break
             selected = choose_terms(problem.data, candidate, problem.price, self.interrupt)
             chosen.append((settled(problem, selected, self.interrupt), suggestion))
         return chosen
 
-    def _found(self, fitted: list[Named]) -> Found:
-        """The candidates by BIC, every set of names once."""
-        best: dict[tuple[str, ...], Candidate] = {}
-        for candidate, suggestion in sorted(fitted, key=lambda f: f[0].bic):
-            best.setdefault(tuple(sorted(suggestion.kinds)), candidate)
+    def _found(self, chosen: Sequence[Named]) -> Found:
+        """The candidates by BIC, every set of names and coordinates once."""
+        best: dict[frozenset[tuple[str, int]], Candidate] = {}
+        for candidate, suggestion in sorted(chosen, key=lambda f: f[0].bic):
+            best.setdefault(suggestion.functions, candidate)
         return Found(tuple(best.values()), self.problem.data, self.problem.price)
 
-    def _satisfies(self, fitted: list[Named]) -> bool:
-        return self._found(fitted).satisfies()
+    def _least_bic(self, named: Named) -> float:
+        """What the BIC of a fit would be if it needed nothing beside its functions."""
+        candidate, suggestion = named
+        fit = _fit(candidate)
+        bare = candidate.form.protected(fit.terms) & fit.terms.free
+        symmetric = sum(kind in SYMMETRIC for kind in suggestion.kinds)
+        return fit.cost + self.problem.price * (float(bare.sum()) - symmetric)
+
+    @property
+    def _enough(self) -> float:
+        """The cost up to which a fit follows the record."""
+        n = self.problem.data.n_samples
+        return DECISION.suspicious(n) * n
+
+    def _follows(self, named: Named) -> bool:
+        """Whether a fit follows the record at the q at which terms are selected."""
+        fit = _fit(named[0])
+        return fit.q <= TIGHT.levels[-1] and fit.cost <= self._enough
+
+    def _near(self, fitted: Iterable[Named]) -> list[Named]:
+        """Fits that are near enough to the record for their curve to mean something, the best first: those that follow
+        come before those that would not at a smaller q."""
+        near = [f for f in fitted if f[0].cost <= DECISION.selectable * self.problem.data.n_samples]
+        return sorted(near, key=lambda f: (not self._follows(f), f[0].cost))
+
+    def _ceiling(self, fitted: Sequence[Named], rough: bool = False) -> float:
+        """The cost at which one more fit is given up: no curve to learn from (grossly wrong where its start is
+        ``rough``, as that of a combination is), or too far behind one that follows."""
+        best = min((c.cost for c, s in fitted if self._follows((c, s))), default=np.inf)
+        most = DECISION.gross if rough else DECISION.selectable
+        return min(most * self.problem.data.n_samples, best + NAMING.fewer * self.problem.price)
 
 
 def ranking(suggestions: Sequence[Suggestion]) -> list[tuple[Suggestion, ...]]:
@@ -227,14 +317,6 @@ def ranking(suggestions: Sequence[Suggestion]) -> list[tuple[Suggestion, ...]]:
     ranked = sorted(by_function.values(), key=lambda ways: min(s.bic for s in ways))
     full = (tuple(sorted((s for s in ways if not s.bare), key=lambda s: s.spread)) for ways in ranked)
     return [ways for ways in full if ways]
-
-
-def each_coordinate(ranked: Sequence[tuple[Suggestion, ...]]) -> list[tuple[Suggestion, ...]]:
-    """The first functions of every coordinate: where noise blurs an argument, another one can seem better."""
-    out: dict[int, list[tuple[Suggestion, ...]]] = {}
-    for ways in ranked:
-        out.setdefault(ways[0].elements[-1].variable, []).append(ways)
-    return [ways for of_one in out.values() for ways in of_one[: NAMING.per_coordinate]]
 
 
 def _fit(candidate: Candidate) -> Fit:
@@ -264,7 +346,7 @@ def settled(problem: Problem, candidate: Candidate, interrupt: Interrupt) -> Can
         form = replace(candidate.form, fixed=fixed)
         held = form.terms(equation_of(_fit(candidate).terms))
         kept = held.select(np.array([held.is_parameter[j] or c != 0.0 for j, c in enumerate(held.coefficients)]))
-        trial = anneal(problem.data, kept, _fit(candidate).states, COOLING.transfer, interrupt)
+        trial = anneal(problem.data, kept, _fit(candidate).states, COMPARE, interrupt)
         bic = trial.cost + problem.price * float(trial.terms.free.sum())
         if bic < candidate.bic and meant(trial):
             candidate = replace(candidate, form=form, fit=trial, bic=bic)

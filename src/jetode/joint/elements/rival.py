@@ -17,7 +17,7 @@ from jetode.joint.forms.base import Candidate
 from jetode.joint.forms.pole_free import PoleFree
 from jetode.joint.parts import equation_of
 from jetode.joint.scan import Problem
-from jetode.joint.search_settings import COOLING, DECISION
+from jetode.joint.search_settings import COOLING
 from jetode.joint.shooting.annealing import anneal
 from jetode.joint.shooting.layout import Terms
 from jetode.support.arrays import FloatArray
@@ -28,19 +28,20 @@ POWERS = (2, 3)  # the flexibility of a function with two parameters
 def polynomial_rival(
     problem: Problem, discovery: Discovery, best: tuple[Candidate, Suggestion], interrupt: Interrupt
 ) -> Candidate:
-    """The last element of a fitted suggestion replaced by powers of its coordinate, fitted and its terms selected."""
+    """The last element of a fitted suggestion replaced by powers of its coordinate, fitted and its terms selected;
+    given up where it costs more than the element's BIC."""
     found, suggestion = best
-    data, n = problem.data, problem.data.n_samples
+    data, ceiling = problem.data, found.bic
     if suggestion.mix:
         form, terms, states = mixed_start(found, suggestion)
     else:
         form, equation = polynomial_start(discovery, suggestion)
         terms, states = form.terms(equation), states_for(problem.prepared, equation, data)
-    fit = anneal(data, terms, states, COOLING.schedule, interrupt)
-    if not fit.cost <= DECISION.suspicious(n) * n:
-        fit = min(fit, anneal(data, terms, states, COOLING.patient, interrupt), key=lambda f: f.cost)
+    fit = anneal(data, terms, states, COOLING.schedule, interrupt, ceiling=ceiling)
+    if not np.isfinite(fit.cost):
+        fit = anneal(data, terms, states, COOLING.patient, interrupt, ceiling=ceiling)
     candidate = Candidate(form, {(0,) * (suggestion.order - 1): 1.0}, fit=fit)
-    return choose_terms(data, candidate, problem.price, interrupt) if np.isfinite(fit.cost) else candidate
+    return choose_terms(data, candidate, problem.price, interrupt, ceiling) if np.isfinite(fit.cost) else candidate
 
 
 def mixed_start(found: Candidate, suggestion: Suggestion) -> tuple[PoleFree, Terms, FloatArray]:

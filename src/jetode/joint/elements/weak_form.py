@@ -64,11 +64,16 @@ class WeakForm:
         """Test functions."""
         return int(self.target.size)
 
+    def noise(self, sigma: float) -> float:
+        """The sum of squares of the target that white noise of std ``sigma`` makes."""
+        return self.rows * sigma**2 * float(np.sum(self._weights(self.order) ** 2))
+
+    def _weights(self, derivative: int) -> FloatArray:
+        return test_function(self.half, self.spacing, TEST.exponent, derivative) * (-1.0) ** derivative * self.spacing
+
     def operator(self, derivative: int = 0) -> csr_array:
         """∫ (d/dt)^derivative · ψ dt of every test function, on the samples."""
-        weights = (
-            test_function(self.half, self.spacing, TEST.exponent, derivative) * (-1.0) ** derivative * self.spacing
-        )
+        weights = self._weights(derivative)
         width = 2 * self.half + 1
         first = np.concatenate([np.arange(p.start, p.stop - width + 1, self.stride) for p in self.pieces])
         columns = (first[:, None] + np.arange(width)).ravel()

@@ -10,7 +10,7 @@ import numpy as np
 
 from jetode.equations.elements import Element
 from jetode.joint.shooting.gaussnewton import Data, Fit, minimise
-from jetode.joint.shooting.layout import Terms
+from jetode.joint.shooting.layout import RK8, Terms
 from jetode.support.arrays import FloatArray
 
 
@@ -72,7 +72,8 @@ def anneal(
     """
     fit = Fit(terms, states, np.inf, np.inf, np.inf, 0, False)
     for q in schedule.levels:
-        fit = minimise(data, fit.terms, fit.states, q, schedule.iterations, interrupt=interrupt)
+        rough = q != schedule.levels[-1] and data.tableau is not RK8  # nearly exact samples: every level counts
+        fit = minimise(data, fit.terms, fit.states, q, schedule.iterations, interrupt=interrupt, rough=rough)
         if rescale:
             fit = rescale_hidden(fit)
         if not fit.cost <= ceiling:

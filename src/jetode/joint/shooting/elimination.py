@@ -198,24 +198,45 @@ def propagate_covariance(spans, transitions, arrows, cross, smoothers, q2, theta
     Along the chain ``x_{k+1} = Wᵀ (A x_k + B θ) − Q W H_Xθ θ + ε``, ``ε ~ N(0, Q W)``: exact for the linearised
     problem, smoothed over the whole record; at the last node it is the filter's covariance.
     """
-    n_nodes, d = smoothers.shape[:2]
-    n_free = theta_covariance.shape[0]
-    covariances = np.empty((n_nodes, d, d))
-    mixed = np.zeros((n_nodes, d, n_free))
+    d, n_free = smoothers.shape[1], theta_covariance.shape[0]
     turned = smoothers if np.ptp(q2) == 0.0 else smoothers.transpose(0, 2, 1)  # equal jumps: W is symmetric
     flows = turned[1:] @ transitions[:-1]
     loads = -q2[:, None] * (smoothers @ cross)
     loads[1:] += turned[1:] @ arrows[:-1]
     begins = np.concatenate([[True], spans[:-1] == 0])
     loads[begins] = -smoothers[begins] @ cross[begins]
-    directly = loads @ theta_covariance
-    own = np.where(begins[:, None], 1.0, q2)[:, :, None] * smoothers + directly @ loads.transpose(0, 2, 1)
-    for k in range(n_nodes):
-        covariances[k], mixed[k] = own[k], directly[k]
-        if not begins[k]:
-            f = flows[k - 1]
-            carried = f @ mixed[k - 1]
-            both = carried @ loads[k].T
-            covariances[k] += f @ covariances[k - 1] @ f.T + both + both.T
-            mixed[k] += carried
+    mixed = loads @ theta_covariance
+    covariances = np.where(begins[:, None], 1.0, q2)[:, :, None] * smoothers + mixed @ loads.transpose(0, 2, 1)
+    _carry_covariance(begins, flows, loads, covariances, mixed, np.empty((d, n_free)), np.empty((d, d)))
     return covariances, mixed
+
+
+@kernel(**KERNEL)
+def _carry_covariance(begins, flows, loads, covariances, mixed, carried, product):
+    """Add to each node's own covariances what comes from the node before it."""
+    n_nodes, d, n_free = mixed.shape
+    for k in range(1, n_nodes):
+        if begins[k]:
+            continue
+        flow = flows[k - 1]
+        for c in range(d):
+            for m in range(n_free):
+                total = 0.0
+                for e in range(d):
+                    total += flow[c, e] * mixed[k - 1, e, m]
+                carried[c, m] = total
+            for e in range(d):
+                total = 0.0
+                for g in range(d):
+                    total += flow[c, g] * covariances[k - 1, g, e]
+                product[c, e] = total
+        for c in range(d):
+            for e in range(d):
+                total = 0.0
+                for g in range(d):
+                    total += product[c, g] * flow[e, g]
+                for m in range(n_free):
+                    total += carried[c, m] * loads[k, e, m] + carried[e, m] * loads[k, c, m]
+                covariances[k, c, e] += total
+            for m in range(n_free):
+                mixed[k, c, m] += carried[c, m]

@@ -9,32 +9,47 @@ from itertools import pairwise
 
 import numpy as np
 
+from jetode.joint.shooting.censored import expected_cost, surrogate
 from jetode.joint.shooting.elimination import eliminate_nodes, propagate_covariance, propagate_step
 from jetode.joint.shooting.kernels import evaluate_path, linearise, sample_states
 from jetode.joint.shooting.layout import Layout, Tableau, Terms
-from jetode.support.arrays import FloatArray
+from jetode.support.arrays import FloatArray, IntArray
 from jetode.support.threads import side_by_side
 
 HALVED = 120  # nodes from which on a record is linearised in two halves: a tenth of a millisecond of work in each
 # Backtracking along the Gauss–Newton step: at small q the valley is curved and a full step overshoots.
 STEP_LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03)
+FARTHEST = 1e6  # std: a path that jumps by more has blown up
+NOWHERE = np.empty(0, np.int64)
+KEPT = 0.1  # of the tolerance: a step that gains what was promised to this has not done so by chance
 
 
 @dataclass(frozen=True)
 class Data:
     """What is fitted, dimensionless: samples ``y``, their weights 1/σ² (0 = missing), nodes, integrator, and the size
-    of each coordinate's jumps relative to q (S of docs/mathematics.md (4.13); None: all alike)."""
+    of each coordinate's jumps relative to q (S of docs/mathematics.md (4.13); None: all alike).  ``side``: 1 where a
+    sample says only that the signal lies there or above, −1 there or below, 0 there (None: everywhere)."""
 
     y: FloatArray
     weight: FloatArray
     layout: Layout
     tableau: Tableau
     scale: FloatArray | None = None
+    side: FloatArray | None = None
 
     @property
     def n_samples(self) -> int:
-        """Samples that are there."""
-        return int(np.count_nonzero(self.weight))
+        """Samples that are there; of one-sided ones, most of which cost nothing, as many as their cost is expected."""
+        if self.side is None:
+            return int(np.count_nonzero(self.weight))
+        return expected_cost(self.y, self.weight, self.side)
+
+    def sided(self, predicted: FloatArray) -> tuple[IntArray, FloatArray]:
+        """Which samples are one-sided, and by how many σ the path lies beyond each."""
+        if self.side is None:
+            return NOWHERE, np.empty(0)
+        at = np.flatnonzero((self.side != 0.0) & (self.weight > 0.0))
+        return at, self.side[at] * (predicted[at] - self.y[at]) * np.sqrt(self.weight[at])
 
 
 @dataclass(frozen=True)
@@ -70,6 +85,9 @@ class Linearisation:
         self.gradient = np.empty((k, d))
         self.arrow_info = np.empty((f, f))
         self.arrow_gradient = np.empty(f)
+        self.misfit = np.inf
+        self.y, self.weight = (data.y, data.weight) if data.side is None else (data.y.copy(), data.weight.copy())
+        self.scratch: tuple[FloatArray, ...] | None = None
         self.n_free = f
         self.free, self.mean, self.precision = terms.free, terms.mean[terms.free], terms.precision[terms.free]
         edges = (0, k // 2, k) if k >= HALVED else (0, k)
@@ -89,11 +107,26 @@ class Linearisation:
 
     def at(self, states: FloatArray, coefficients: FloatArray) -> None:
         """Linearise around this point; the prior is added to the coefficients' block."""
+        exact = None if self.data.side is None else self._lay_one_sided(states, coefficients)
         side_by_side(lambda part: linearise(states[part[0] :], coefficients, part[1]), self.parts)
-        self.arrow_info[:] = sum(part.arrow_info for _, part in self.parts)
-        self.arrow_gradient[:] = sum(part.arrow_gradient for _, part in self.parts)
+        with np.errstate(over="ignore", invalid="ignore"):  # of a start that blows up, which costs inf
+            self.arrow_info[:] = sum(part.arrow_info for _, part in self.parts)
+            self.arrow_gradient[:] = sum(part.arrow_gradient for _, part in self.parts)
+        self.misfit = sum(part.misfit for _, part in self.parts) if exact is None else exact
         self.arrow_info[np.diag_indices(self.n_free)] += self.precision
         self.arrow_gradient += self.precision * (coefficients[self.free] - self.mean)
+
+    def _lay_one_sided(self, states: FloatArray, coefficients: FloatArray) -> float:
+        """One-sided samples as those with the same slope and curvature at this path; what all samples cost."""
+        predicted, jumps = np.empty_like(self.data.y), np.empty_like(states)
+        cost = evaluate_path(states, coefficients, self.data, self.program, predicted, jumps)
+        at, beyond = self.data.sided(predicted)
+        assert self.data.side is not None
+        with np.errstate(divide="ignore", invalid="ignore"):  # of a path that has blown up
+            curvature, total = surrogate(beyond)
+            self.weight[at] = self.data.weight[at] * curvature
+            self.y[at] = predicted[at] + self.data.side[at] / (total * np.sqrt(self.data.weight[at]))
+        return float(cost)
 
     def eliminate(self, q: float, damping: float) -> Elimination:
         """Eliminate all node states for this q and damping."""
@@ -131,6 +164,29 @@ class Elimination:
         """The states' steps to where J is lowest for the coefficients' step ``theta``."""
         return propagate_step(self, theta)
 
+    def promised(self, theta: FloatArray, steps: FloatArray) -> float:
+        """By how much the linearised problem says that these steps lower the cost."""
+        lin, goes_on = self.linear, self.linear.data.layout.spans[:-1] > 0
+        jumps = steps[1:] - np.einsum("kab,kb->ka", lin.transitions[:-1], steps[:-1]) - lin.defects[:-1]
+        jumps -= (lin.arrows[:-1].reshape(jumps.size, -1) @ theta).reshape(jumps.shape)
+        falls = (lin.defects[:-1][goes_on] ** 2 - jumps[goes_on] ** 2) / self.squares
+        bent = np.einsum("kab,kb->ka", lin.info, steps) + 2.0 * lin.gradient
+        bent += 2.0 * (lin.cross.reshape(bent.size, -1) @ theta).reshape(bent.shape)
+        own = theta @ (lin.arrow_info @ theta + 2.0 * lin.arrow_gradient)
+        return float(np.sum(falls) - np.sum(steps * bent) - own)
+
+    def held_back(self, marquardt: float) -> float:
+        """What the linearised problem says could still be gained beyond a damped step of the coefficients,
+        Σ g² μ²/(λ (λ + μ)²) over the directions of the reduced system: in a thin valley the damping ends a step, not
+        the minimum."""
+        if not self.linear.n_free:
+            return 0.0
+        scale = 1.0 / np.sqrt(np.maximum(np.diag(self.schur), 1e-12))
+        values, vectors = np.linalg.eigh(self.schur * scale[:, None] * scale[None, :])
+        values = np.maximum(values, 1e-14 * values[-1])
+        slopes = vectors.T @ (scale * self.reduced)
+        return float(np.sum(slopes**2 * marquardt**2 / (values * (values + marquardt) ** 2)))
+
     def coefficient_covariance(self) -> FloatArray:
         """Covariance of the free coefficients: the inverse of the Schur complement."""
         diagonal = np.abs(np.diag(self.schur))
@@ -147,6 +203,71 @@ class Elimination:
         )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class _Point:
+    """A path with its coefficients, and what it costs with and without the prior."""
+
+    states: FloatArray
+    coefficients: FloatArray
+    total: float
+    misfit: float
+    jumps: float
+
+
+class _Descent:
+    """The cost of one problem at one q, and the damped steps that lower it."""
+
+    def __init__(self, data: Data, terms: Terms, q: float) -> None:
+        self.data, self.terms, self.q = data, terms, q
+        self.linear = Linearisation(data, terms)
+        self.damping = 1e-4
+        self.mean_weight = float(data.weight.sum()) / max(data.n_samples, 1)
+        self.sizes = q * q if data.scale is None else (q * data.scale) ** 2
+        self._predicted, self._jumps = np.empty_like(data.y), np.empty((data.layout.first.size, terms.dimension))
+
+    def linearised(self, states: FloatArray, coefficients: FloatArray) -> _Point:
+        """The point that the linearisation is then around: its cost comes with it."""
+        self.linear.at(states, coefficients)
+        return self._priced(states, coefficients, self.linear.misfit, self.linear.defects)
+
+    def evaluated(self, states: FloatArray, coefficients: FloatArray) -> _Point:
+        """A point to be tried."""
+        misfit = evaluate_path(states, coefficients, self.data, self.linear.program, self._predicted, self._jumps)
+        return self._priced(states, coefficients, misfit, self._jumps)
+
+    def _priced(self, states: FloatArray, coefficients: FloatArray, misfit: float, jumps: FloatArray) -> _Point:
+        if not np.isfinite(misfit) or not np.abs(jumps).max() < FARTHEST:
+            return _Point(states, coefficients, np.inf, np.inf, np.inf)
+        linear, jump = self.linear, float(np.sum(jumps * jumps / self.sizes))
+        prior = float(np.sum(linear.precision * (coefficients[linear.free] - linear.mean) ** 2))
+        return _Point(states, coefficients, misfit + jump + prior, misfit, jump)
+
+    def _left(self, gained: float, eliminated: Elimination, steps: tuple[FloatArray, FloatArray], rough: bool) -> float:
+        """What may be left to gain after a full step: no more than it gained, nor than it missed what was promised by;
+        and what the damping held back."""
+        missed = abs(eliminated.promised(*steps) - gained) / KEPT if rough else np.inf
+        return min(gained, missed) + eliminated.held_back(self.damping)
+
+    def step(self, here: _Point, rough: bool) -> tuple[_Point | None, float, bool]:
+        """A cheaper point along the step of the linearised problem (None where there is none), what may be left to gain
+        beyond it (inf where the step was no full one), and whether the problem could be solved."""
+        for _ in range(5):
+            eliminated = self.linear.eliminate(self.q, self.damping * self.mean_weight)
+            if not np.all(np.isfinite(eliminated.schur)):
+                return None, np.inf, False
+            theta, steps = eliminated.step(self.damping)
+            for length in STEP_LENGTHS:
+                coefficients = here.coefficients.copy()
+                coefficients[self.linear.free] += length * theta
+                trial = self.evaluated(here.states + length * steps, coefficients)
+                if trial.total < here.total:
+                    left = self._left(here.total - trial.total, eliminated, (theta, steps), rough)
+                    self.damping *= 0.1 if self.damping > 1e-9 else 1.0
+                    return trial, left if length == 1.0 else np.inf, True
+            self.damping = max(self.damping, 1e-6) * 30.0
+        return None, np.inf, True
+
+
 def minimise(
     data: Data,
     terms: Terms,
@@ -155,61 +276,31 @@ def minimise(
     max_iterations: int = 8,
     tolerance: float = 1e-4,
     interrupt: Callable[[], bool] | None = None,
+    rough: bool = False,
 ) -> Fit:
     """Gauss–Newton at one q from a start; stops when the cost's relative decrease is below ``tolerance``
-    (per sample in units of the noise), after ``max_iterations``, or when ``interrupt()`` says so."""
-    states = np.array(states)
-    coefficients = np.array(terms.coefficients)
-    free = terms.free
-    linear = Linearisation(data, terms)
-    predicted = np.empty_like(data.y)
-    jumps = np.empty_like(states)
+    (per sample in units of the noise), after ``max_iterations``, or when ``interrupt()`` says so.
 
-    def cost(at: FloatArray, theta: FloatArray) -> tuple[float, float, float]:
-        misfit = evaluate_path(at, theta, data, linear.program, predicted, jumps)
-        if not np.isfinite(misfit) or not np.abs(jumps).max() < 1e6:
-            return np.inf, np.inf, np.inf
-        sized = jumps if data.scale is None else jumps / data.scale
-        jump = float(np.sum(sized * sized)) / (q * q)
-        prior = float(np.sum(terms.precision[free] * (theta[free] - terms.mean[free]) ** 2))
-        return misfit + jump + prior, misfit, jump
-
-    total, misfit, jump = cost(states, coefficients)
-    damping = 1e-4
-    mean_weight = float(data.weight.sum()) / max(data.n_samples, 1)
+    ``rough``, for a level that only leads to the next: it also stops where a full step has led to the cost that the
+    linearised problem had promised, to that tolerance; another would find no more than its curvature."""
+    descent = _Descent(data, terms, q)
+    here = descent.linearised(np.array(states), np.array(terms.coefficients))
     converged = False
     iteration = 0
-    while iteration < max_iterations and not converged and np.isfinite(total):
+    while iteration < max_iterations and not converged and np.isfinite(here.total):
         if interrupt is not None and interrupt():
             break
-        linear.at(states, coefficients)
+        if iteration > 0:
+            descent.linearised(here.states, here.coefficients)
         iteration += 1
-        improved = False
-        for _ in range(5):
-            eliminated = linear.eliminate(q, damping * mean_weight)
-            if not np.all(np.isfinite(eliminated.schur)):
-                break
-            theta_step, steps = eliminated.step(damping)
-            for length in STEP_LENGTHS:
-                trial = coefficients.copy()
-                trial[free] += length * theta_step
-                trial_states = states + length * steps
-                new, new_misfit, new_jump = cost(trial_states, trial)
-                if new < total:
-                    improved = True
-                    break
-            if improved:
-                break
-            damping = max(damping, 1e-6) * 30.0
-        if not improved:
-            converged = bool(np.all(np.isfinite(eliminated.schur)))
+        found, left, solved = descent.step(here, rough)
+        if found is None:
+            converged = solved
             break
-        converged = length == 1.0 and total - new < tolerance * max(new, 1.0)
-        states = trial_states
-        coefficients = trial
-        total, misfit, jump = new, new_misfit, new_jump
-        damping *= 0.1 if damping > 1e-9 else 1.0
-    return Fit(terms.with_coefficients(coefficients), states, q, misfit, jump, iteration, converged)
+        here, converged = found, left < tolerance * max(found.total, 1.0)
+    return Fit(
+        terms.with_coefficients(here.coefficients), here.states, q, here.misfit, here.jumps, iteration, converged
+    )
 
 
 def path_states(fit: Fit, data: Data) -> FloatArray:

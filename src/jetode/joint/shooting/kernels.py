@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from jetode.equations.element_kernel import ROOM
+from jetode.joint.shooting.censored import one_sided_cost
 from jetode.joint.shooting.element_steps import add_parameters, chain_rule, evaluate_elements
 from jetode.joint.shooting.sums import CHUNK, KERNEL, LEAF, _add_symmetric, _mirror
 from jetode.support.compiled import inlined, kernel, leaf
@@ -78,7 +79,7 @@ def _advance(axes, x, h, b, stages):
             x[c] += h * b[i] * stages[i, c]
 
 
-@leaf(**LEAF, forceinline=False)
+@leaf(**LEAF)
 def _step(
     axes, x, h, coefficients, chain, parent, variable, offsets, slots, elements, a, b, stages, table, curves, trial
 ):  # fmt: skip
@@ -89,7 +90,7 @@ def _step(
     _advance(axes, x, h, b, stages)
 
 
-@leaf(**LEAF, forceinline=False)
+@leaf(**LEAF)
 def _sensitivity_step(
     axes, x, big_s, h, coefficients, slopes, chain, parent, variable, offsets, slots, free_slots, free_offsets,
     partials, elements, a, b, stages, tables, curves, through, forcing, jacobians, responses, products, propagator,
@@ -162,7 +163,7 @@ def _slope(axes, x, coefficients, chain, parent, variable, offsets, slots, eleme
     return _rate(coefficients, offsets, slots, table, 0)
 
 
-@leaf(**LEAF, forceinline=False)
+@leaf(**LEAF)
 def _slope_sensitivity(
     axes, x, big_s, coefficients, slopes, chain, parent, variable, offsets, slots, free_slots, free_offsets,
     partials, elements, table, curves, through, jacobian, out,
@@ -207,7 +208,8 @@ def evaluate_path(states, coefficients, data, program, predicted, jumps):
     _flow(states, coefficients, program, data.layout, data.tableau, predicted, jumps, none, scratch)
     with np.errstate(over="ignore", invalid="ignore"):
         residual = np.where(data.weight > 0.0, predicted - data.y, 0.0)
-        cost = float(np.dot(data.weight, residual * residual))
+        plain = data.weight if data.side is None else np.where(data.side == 0.0, data.weight, 0.0)
+        cost = float(np.dot(plain, residual * residual)) + one_sided_cost(data.sided(predicted)[1])
     return cost if np.isfinite(cost) else np.inf
 
 
@@ -278,28 +280,36 @@ def linearise(states, coefficients, linear):
     Per node: ``transitions`` A = ∂Φ/∂X, ``arrows`` B = ∂Φ/∂θ, ``defects`` c = Φ − X_{k+1}; from the samples of its
     segment ``info`` H, ``cross`` H_Xθ, ``gradient`` g; and, for the coefficients, ``arrow_info``, ``arrow_gradient``.
     """
-    data, program, n_free = linear.data, linear.program, linear.n_free
-    d, s, columns = len(program.axes), data.tableau.b.shape[0], len(program.axes) + n_free
-    n_elements = program.elements.codes.shape[0]
+    data, program = linear.data, linear.program
+    if linear.scratch is None:
+        linear.scratch = _linearise_scratch(data, program, linear.n_free)
     for array in (linear.info, linear.cross, linear.gradient):
         array.fill(0.0)
+    slopes = coefficients[program.partials.terms] * program.partials.powers
+    normal = np.zeros((linear.n_free + 1, linear.n_free + 1))
+    _linearise(
+        states, coefficients, slopes, linear.y, linear.weight, program, data.layout, data.tableau, linear.scratch,
+        linear.transitions, linear.arrows, linear.defects, linear.info, linear.cross, linear.gradient, normal,
+    )  # fmt: skip
+    linear.arrow_info[:] = normal[:-1, :-1]
+    linear.arrow_gradient[:] = normal[:-1, -1]
+    at = data.layout.first
+    with np.errstate(over="ignore", invalid="ignore"):
+        linear.misfit = float(normal[-1, -1] + np.dot(linear.weight[at], (states[: at.size, 0] - linear.y[at]) ** 2))
+
+
+def _linearise_scratch(data, program, n_free):
+    d, s, columns = len(program.axes), data.tableau.b.shape[0], len(program.axes) + n_free
+    n_elements = program.elements.codes.shape[0]
     jacobians = np.zeros((s, d, d))
     jacobians[:, np.arange(program.chain), np.arange(program.chain) + 1] = 1.0
     rows = CHUNK + 8 + int(data.layout.spans.max())  # [√ω ∂x_0/∂θ, √ω r] of samples not yet summed
-    scratch = (
+    return (
         np.empty((s, d)), np.empty((s, program.parent.shape[0])), np.empty((s, n_elements, ROOM)),
         np.zeros((s, d, n_elements)), np.empty((s, n_free)), jacobians, np.empty((s, d, d)), np.empty((s, d, d)),
         np.empty((d, d)), np.empty(d + n_elements), np.empty(d + n_elements), np.empty((d, columns)),
         np.empty((d, columns)), np.empty((4, columns)), np.empty((rows, n_free + 1)),
     )  # fmt: skip
-    slopes = coefficients[program.partials.terms] * program.partials.powers
-    normal = np.zeros((n_free + 1, n_free + 1))
-    _linearise(
-        states, coefficients, slopes, data.y, data.weight, program, data.layout, data.tableau, scratch,
-        linear.transitions, linear.arrows, linear.defects, linear.info, linear.cross, linear.gradient, normal,
-    )  # fmt: skip
-    linear.arrow_info[:] = normal[:-1, :-1]
-    linear.arrow_gradient[:] = normal[:-1, -1]
 
 
 @kernel(**KERNEL)
