@@ -273,7 +273,8 @@ def test_ctrl_c_ends_within_a_second_or_with_the_best_model(tmp_path, arguments,
         return
     assert time.monotonic() - start < 1.5  # a second, and half of one for a loaded machine
     assert process.returncode in (130, -signal.SIGINT)  # a shell shows 130 for both
-    assert os.listdir(tmp_path) == []
+    if os.listdir(tmp_path):  # it came while the results were written: all of them are there
+        assert sorted(os.listdir(tmp_path / "out")) == ["forecast.csv", "model.json", "report.html"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
+import sys
 
 import pytest
 
 from jetode.support.errors import InputError
-from jetode.support.files import make_directory, whole_file, write_text
+from jetode.support.files import all_or_none, make_directory, whole_file, write_text
 
 
 def test_writes_and_replaces(tmp_path):
@@ -49,3 +51,14 @@ def test_places_that_cannot_be(tmp_path):
     with pytest.raises(InputError, match="cannot be written"):
         write_text(tmp_path / "dir", "")
     assert make_directory(tmp_path / "b" / "c").is_dir()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+def test_ctrl_c_waits_for_files_that_belong_together(tmp_path):
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt), all_or_none():
+        write_text(tmp_path / "a.txt", "one\n")
+        os.kill(os.getpid(), signal.SIGINT)
+        write_text(tmp_path / "b.txt", "two\n")
+    assert sorted(os.listdir(tmp_path)) == ["a.txt", "b.txt"]
+    assert signal.getsignal(signal.SIGINT) is before

@@ -24,7 +24,7 @@ from jetode.cli.common import (
 )
 from jetode.cli.terminal import one_json, summary, working
 from jetode.support.errors import InputError
-from jetode.support.files import make_directory, write_text
+from jetode.support.files import all_or_none, make_directory, write_text
 
 if TYPE_CHECKING:
     from jetode.joint.progress import Budget
@@ -138,10 +138,11 @@ def run(
             say("writing the report")
             page = report(model, forecast, command=command)
     if out is not None:
-        make_directory(out)
-        model.save(out / WRITTEN[0])
-        forecast.to_csv(out / WRITTEN[1])
-        write_text(out / WRITTEN[2], page)
+        with all_or_none():
+            make_directory(out)
+            model.save(out / WRITTEN[0])
+            forecast.to_csv(out / WRITTEN[1])
+            write_text(out / WRITTEN[2], page)
     if as_json:
         click.echo(one_json(model.summary()))
     elif not quiet:

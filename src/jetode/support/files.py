@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,6 +36,27 @@ def whole_file(path: str | Path) -> Iterator[IO[str]]:
 def write_text(path: str | Path, text: str) -> None:
     with whole_file(path) as file:
         file.write(text)
+
+
+@contextmanager
+def all_or_none() -> Iterator[None]:
+    """Files that belong together: a Ctrl-C while they are written takes effect after the last of them."""
+    if threading.current_thread() is not threading.main_thread():  # signals reach the main thread only
+        yield
+        return
+    pressed = False
+
+    def wait(*_: object) -> None:
+        nonlocal pressed
+        pressed = True
+
+    earlier = signal.signal(signal.SIGINT, wait)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, earlier)
+    if pressed:
+        signal.raise_signal(signal.SIGINT)
 
 
 def make_directory(path: str | Path) -> Path:
