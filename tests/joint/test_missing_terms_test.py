@@ -1,11 +1,16 @@
 """The score test: silent for a right closure, loud for one that lacks a term."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import chi2, norm
 
-from jetode.joint.missing_terms_test import score_test
-from jetode.joint.term_selection import Quadratic
+from jetode.joint import missing_terms_test
+from jetode.joint.missing_terms_test import LARGER_DEGREE, around, larger_form, score_test
+from jetode.joint.parts import equation_of
+from jetode.joint.shooting.layout import Terms
+from jetode.joint.term_selection import expand, quadratic_model
 from truths import SPROTT_JERK, fitted_sprott_jerk
 
 
@@ -20,11 +25,51 @@ def test_right_closure_needs_nothing(seed):
 def test_the_scale_is_that_of_a_normal_variable(monkeypatch):
     """A fall at the q-quantile of χ² with k degrees of freedom is the q-quantile of the normal distribution."""
     data, form, fit = fitted_sprott_jerk(0, tuple(SPROTT_JERK))
+    absent = len(larger_form(form, LARGER_DEGREE)["P"]) - len(SPROTT_JERK)
     for share in (0.05, 0.5, 0.95, 0.999):
-        monkeypatch.setattr(Quadratic, "restricted_cost", lambda self, keep, q=share: chi2.ppf(q, np.sum(~keep)))
+        monkeypatch.setattr(missing_terms_test, "_fall", lambda *_, q=share: chi2.ppf(q, absent))
         assert score_test(data, form, fit) == pytest.approx(norm.ppf(share), abs=0.03)
 
 
 def test_missing_term_is_missed():
     data, form, fit = fitted_sprott_jerk(0, ((1, 0, 0), (0, 0, 1)))
     assert score_test(data, form, fit) > 10.0
+
+
+def moved_by(offset, data, form, fit):
+    """The same fit of the same record plus a constant: its field is written around the new origin."""
+    terms, _ = around(fit.terms, -offset)
+    states = fit.states + offset * np.eye(3)[0]
+    other = form.with_parts(P=tuple(e for row, e in zip(terms.rows, terms.exponents, strict=True) if row == 2))
+    return replace(data, y=data.y + offset), other, replace(fit, terms=terms, states=states)
+
+
+def test_a_field_around_another_origin_is_the_same():
+    rng = np.random.default_rng(0)
+    exponents = ((0, 1, 0), (3, 0, 1), (2, 1, 0), (0, 0, 1))
+    ones = np.ones(4)
+    terms = Terms(3, 1, np.array([1, 2, 2, 2]), exponents, rng.normal(size=4), ones > 0, 0 * ones, ones)
+    moved, matrix = around(terms, 1.7)
+    assert moved.coefficients == pytest.approx(matrix @ terms.coefficients)
+    x = rng.normal(size=3)
+
+    def rates(of, at):
+        values = of.coefficients * np.prod(np.power(at, np.array(of.exponents)), axis=1)
+        return [values[of.rows == row].sum() for row in (1, 2)]
+
+    assert rates(moved, x - np.array([1.7, 0.0, 0.0])) == pytest.approx(rates(terms, x))
+
+
+@pytest.mark.parametrize("offset", [5.0, 20.0, 50.0])
+def test_the_origin_does_not_matter(offset):
+    """A library of total degree is the same space of functions around any origin."""
+    fitted = fitted_sprott_jerk(0, tuple(SPROTT_JERK))
+    assert score_test(*moved_by(offset, *fitted)) == pytest.approx(score_test(*moved_by(0.0, *fitted)), abs=0.02)
+
+
+def test_near_the_origin_it_is_the_quadratic_model_of_the_larger_library():
+    data, form, fit = fitted_sprott_jerk(1, tuple(SPROTT_JERK))
+    full = larger_form(form, LARGER_DEGREE).terms(equation_of(fit.terms))
+    present = expand(full, fit.terms)[0]
+    fall = missing_terms_test._fall(data, full, fit, present)
+    assert fall == pytest.approx(quadratic_model(data, full, fit).restricted_cost(present[full.free]), rel=1e-3)

@@ -4,17 +4,25 @@ At a fitted point the quadratic model of the cost in a larger library predicts b
 would lower it.  For a closure that states the dynamics this is χ² distributed with as many degrees of freedom as
 there are absent terms; one that imitates them leaves more.  χ² of the residuals is far less sensitive: it is spread
 over every sample.
+
+The libraries are compared around the middle of the record (x0 = c + v, under which both are the same spaces of
+functions): around a far origin their monomials are nearly the same function, and rounding would decide.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+from math import comb
+
 import numpy as np
 
 from jetode.equations.polynomials import total_degree_exponents
-from jetode.joint.forms.base import Form, hidden_library
+from jetode.joint.forms.base import PRIOR, Form, hidden_library
 from jetode.joint.parts import equation_of
-from jetode.joint.shooting.gaussnewton import Data, Fit
+from jetode.joint.shooting.gaussnewton import Data, Fit, Linearisation
+from jetode.joint.shooting.layout import Terms
 from jetode.joint.term_selection import expand, quadratic_model
+from jetode.support.arrays import BoolArray, FloatArray
 
 LARGER_DEGREE = 3  # of the library that is tried, or one more than the fit's own
 
@@ -38,14 +46,61 @@ def score_test(data: Data, form: Form, fit: Fit) -> float:
               default=0)  # fmt: skip
     larger = larger_form(form, max(LARGER_DEGREE, own + 1))
     full = larger.terms(equation_of(fit.terms))
-    model = quadratic_model(data, full, fit)
     present = expand(full, fit.terms)[0]
     count = int(np.count_nonzero(~present[full.free]))
-    if model is None or count == 0:
+    if count == 0:
         return float("nan")
     if form.elements:  # beside a function, powers of its coordinate say nearly the same: only what can be told counts
-        fall, count = model.score(present[full.free])
+        model = quadratic_model(data, full, fit)
+        fall, count = (float("nan"), count) if model is None else model.score(present[full.free])
     else:
-        fall = model.restricted_cost(present[full.free])
+        fall = _fall(data, full, fit, present)
     width = 2.0 / (9.0 * count)
-    return float((np.cbrt(max(fall, 0.0) / count) - (1.0 - width)) / np.sqrt(width))
+    return float((np.cbrt(np.maximum(fall, 0.0) / count) - (1.0 - width)) / np.sqrt(width))
+
+
+def around(terms: Terms, origin: float) -> tuple[Terms, FloatArray]:
+    """The same vector field in v = x0 − ``origin``, all of its terms free, and the matrix that takes coefficients to
+    the new ones, by (v + c)^m = Σ C(m, k) c^(m−k) v^k."""
+    keys: dict[tuple[int, tuple[int, ...]], int] = {}
+    entries = []
+    for j, (row, (m, *rest)) in enumerate(zip(terms.rows.tolist(), terms.exponents, strict=True)):
+        for k in range(m + 1):
+            at = keys.setdefault((row, (k, *rest)), len(keys))
+            entries.append((at, j, comb(m, k) * origin ** (m - k)))
+    order = sorted(keys, key=lambda key: (key[0], keys[key]))
+    place = {keys[key]: i for i, key in enumerate(order)}
+    matrix = np.zeros((len(order), terms.rows.size))
+    for at, j, value in entries:
+        matrix[place[at], j] = value
+    coefficients, every = matrix @ terms.coefficients, np.ones(len(order), dtype=bool)
+    rows, exponents = np.array([row for row, _ in order], np.int64), tuple(e for _, e in order)
+    ridge = np.full(len(order), PRIOR.ridge)
+    return Terms(terms.dimension, terms.shifts, rows, exponents, coefficients, every, coefficients, ridge), matrix
+
+
+def _fall(data: Data, full: Terms, fit: Fit, present: BoolArray) -> float:
+    """By how much the free terms of ``full`` that are not ``present`` would lower the cost; NaN where the expansion is
+    not finite."""
+    middle = float(np.mean(fit.states[:, 0]))
+    moved, matrix = around(full.with_coefficients(expand(full, fit.terms)[1]), middle)
+    linear = Linearisation(replace(data, y=data.y - middle), moved)
+    linear.at(fit.states - middle * np.eye(full.dimension)[0], moved.coefficients)
+    eliminated = linear.eliminate(fit.q, 0.0)
+    if not np.all(np.isfinite(eliminated.schur)) or np.any(np.diag(eliminated.schur) < 0.0):
+        return float("nan")
+    scale = np.sqrt(np.maximum(np.diag(eliminated.schur), 1e-300))
+    information, slope = eliminated.schur / np.outer(scale, scale), eliminated.reduced / scale
+
+    def gain(within: BoolArray) -> float:
+        """The most that a step within these terms gains, rᵀB(BᵀSB)⁻¹Bᵀr with an orthonormal B."""
+        basis = np.linalg.qr(_unit(scale[:, None] * matrix[:, within]))[0]
+        values, vectors = np.linalg.eigh(basis.T @ information @ basis)
+        return float(np.sum((vectors.T @ (basis.T @ slope)) ** 2 / np.maximum(values, 1e-13 * values[-1])))
+
+    return gain(full.free) - gain(full.free & present)
+
+
+def _unit(columns: FloatArray) -> FloatArray:
+    """Columns of length one."""
+    return np.asarray(columns / np.linalg.norm(columns, axis=0))

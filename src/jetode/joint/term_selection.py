@@ -54,6 +54,9 @@ class Selection:
     refits: int
 
 
+ROUNDING = 1e-12  # of a term's information: what is left of it beside other terms is not known to more digits
+
+
 @dataclass(frozen=True)
 class Quadratic:
     """Unconstrained optimum ``theta`` and information ``F`` of the reduced cost, over all free terms."""
@@ -101,10 +104,10 @@ class Quadratic:
         """The cost of a support K and of its neighbours: with W = F_KK⁻¹F_KO and S = F_OO − F_OK W it is θ_OᵀSθ_O; the
         term j removed costs (θ_K + Wθ_O)_j²/(F_KK⁻¹)_jj more, one added (Sθ_O)_j²/S_jj less."""
         theta, (inverse, weights, schur, gradient) = self._scaled(), self._others(keep)
-        changes = np.empty(keep.size)
+        changes, own = np.empty(keep.size), np.diag(schur)
         with np.errstate(over="ignore"):  # a term that the others make up for altogether
             changes[keep] = (theta[keep] + weights @ theta[~keep]) ** 2 / np.maximum(np.diag(inverse), 1e-300)
-            changes[~keep] = -(gradient**2) / np.maximum(np.diag(schur), 1e-300)
+        changes[~keep] = np.where(own > ROUNDING, -(gradient**2) / np.maximum(own, ROUNDING), 0.0)
         return float(theta[~keep] @ gradient), changes
 
     def _scaled(self) -> FloatArray:
