@@ -12,8 +12,8 @@ from jetode.joint.path import Identified, fit_state
 from jetode.joint.problem import prepare
 from jetode.joint.rails import arched, sides
 from jetode.joint.shooting.censored import FAR, expected_cost, surrogate
+from jetode.joint.shooting.flow import evaluate_path
 from jetode.joint.shooting.gaussnewton import Data, Linearisation, minimise
-from jetode.joint.shooting.kernels import evaluate_path
 from jetode.joint.shooting.layout import RK4, make_layout
 from jetode.signal.artefacts import UNLIMITED
 

@@ -8,8 +8,8 @@ import pytest
 
 from jetode.joint import term_selection
 from jetode.joint.shooting.annealing import Schedule, anneal
+from jetode.joint.shooting.flow import sample_states
 from jetode.joint.shooting.gaussnewton import Data
-from jetode.joint.shooting.kernels import sample_states
 from jetode.joint.shooting.layout import RK8, Terms, make_layout
 from jetode.joint.term_selection import Quadratic, eliminate, quadratic_model
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from jetode.joint.shooting.annealing import Schedule, anneal, rescale_hidden
+from jetode.joint.shooting.flow import sample_states
 from jetode.joint.shooting.gaussnewton import Data, Fit, Linearisation, minimise
-from jetode.joint.shooting.kernels import sample_states
 from jetode.joint.shooting.layout import RK8, Terms, make_layout
 
 ROWS = np.array([0, 1, 1, 1], np.int64)

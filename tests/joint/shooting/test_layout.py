@@ -8,9 +8,10 @@ import pytest
 
 from jetode.equations.field import Field
 from jetode.integration.dop853 import integrate
+from jetode.joint.shooting.flow import evaluate_path, sample_states
 from jetode.joint.shooting.gaussnewton import Data, Linearisation
-from jetode.joint.shooting.kernels import CHUNK, evaluate_path, sample_states
 from jetode.joint.shooting.layout import RK4, RK8, Terms, make_layout
+from jetode.joint.shooting.sums import CHUNK
 from jetode.support.errors import InputError
 
 ROWS = np.array([1, 1, 1, 2, 2, 2, 2], np.int64)
@@ -250,3 +251,21 @@ def test_blow_up_is_a_value():
     program = terms.program()
     cost = evaluate_path(states, VALUES, data, program, out, jumps)
     assert cost == np.inf
+
+
+@pytest.mark.parametrize("make", [make_terms, headed_terms])
+def test_segments_do_not_know_their_neighbours(make):
+    """They run side by side: the same bits beside others, and one that blows up spoils only itself."""
+    data, terms = make_data((101,)), make()
+    states = 0.5 * np.random.default_rng(2).standard_normal((data.layout.first.size, 3))
+    predicted, jumps = np.empty_like(data.y), np.empty_like(states)
+    evaluate_path(states, terms.coefficients, data, terms.program(), predicted, jumps)
+    wild = 3
+    first, last = data.layout.first[wild], data.layout.first[wild + 1]
+    spoilt, there, beside = states.copy(), np.empty_like(data.y), np.empty_like(states)
+    spoilt[wild] = 1e200
+    assert evaluate_path(spoilt, terms.coefficients, data, terms.program(), there, beside) == np.inf
+    others = np.r_[0:first, last : data.y.size]
+    assert np.array_equal(there[others], predicted[others])
+    kept = [k for k in range(len(states)) if k not in (wild - 1, wild)]
+    assert np.array_equal(beside[kept], jumps[kept])

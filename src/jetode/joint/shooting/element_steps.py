@@ -1,5 +1,6 @@
 """What elements add to a step of the shooting kernels (docs/mathematics.md (8.6)), as leaves of their own: most fits
-have none, and their kernels are compiled with a call in place of the loops.  Untyped like the kernels."""
+have none, and their kernels are compiled with a call in place of the loops.  Untyped like the kernels; the last index
+is the lane, but for results of elements, which are written from one place on."""
 
 from __future__ import annotations
 
@@ -12,8 +13,9 @@ from jetode.support.compiled import leaf
 def evaluate_elements(axes, x, coefficients, codes, slopes):
     """f of every element into ``x`` after the state; f, ∂f/∂v and ∂f/∂p into the rows of ``slopes``."""
     for m in range(codes.shape[0]):
-        element(codes[m, 0], x[codes[m, 1]], coefficients, codes[m, 2], slopes[m], 0)
-        x[len(axes) + m] = slopes[m, 0]
+        for lane in range(x.shape[1]):
+            element(codes[m, 0], x[codes[m, 1], lane], coefficients, codes[m, 2], slopes[m, lane], 0)
+            x[len(axes) + m, lane] = slopes[m, lane, 0]
 
 
 @leaf(**LEAF, forceinline=False)
@@ -23,11 +25,14 @@ def chain_rule(axes, slopes, partials, codes, table, curves, first, out, through
     offsets, _, _, slots = partials
     for row in range(first, len(axes)):
         for m in range(codes.shape[0]):
-            value = 0.0
+            acting = through[row, m]
+            for lane in range(acting.shape[0]):
+                acting[lane] = 0.0
             for j in range(offsets[row, len(axes) + m], offsets[row, len(axes) + m + 1]):
-                value += slopes[j] * table[slots[j]]
-            through[row, m] = value
-            out[row, codes[m, 1]] += value * curves[m, 1]
+                for lane in range(acting.shape[0]):
+                    acting[lane] += slopes[j] * table[slots[j], lane]
+            for lane in range(acting.shape[0]):
+                out[row, codes[m, 1], lane] += acting[lane] * curves[m, lane, 1]
 
 
 @leaf(**LEAF, forceinline=False)
@@ -38,6 +43,7 @@ def add_parameters(axes, columns, through, curves, responses, first, out):
         m, p = columns[column, 0], 2 + columns[column, 1]
         for i in range(through.shape[0]):
             for row in range(d):
-                f = through[i, row, m] * curves[i, m, p]
                 for c in range(d):
-                    out[c, first + column] += responses[i, c, row] * f
+                    for lane in range(out.shape[2]):
+                        f = through[i, row, m, lane] * curves[i, m, lane, p]
+                        out[c, first + column, lane] += responses[i, c, row, lane] * f

@@ -11,7 +11,8 @@ import numpy as np
 
 from jetode.joint.shooting.censored import expected_cost, surrogate
 from jetode.joint.shooting.elimination import eliminate_nodes, propagate_covariance, propagate_step
-from jetode.joint.shooting.kernels import evaluate_path, linearise, sample_states
+from jetode.joint.shooting.flow import evaluate_path, sample_states
+from jetode.joint.shooting.kernels import linearise
 from jetode.joint.shooting.layout import Layout, Tableau, Terms
 from jetode.support.arrays import FloatArray, IntArray
 from jetode.support.threads import side_by_side

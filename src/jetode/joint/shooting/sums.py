@@ -1,4 +1,4 @@
-"""Options of the shooting kernels, and sums of products that several of them make (untyped like them)."""
+"""Options of the shooting kernels, and sums that several of them make (untyped like them)."""
 
 from __future__ import annotations
 
@@ -42,3 +42,11 @@ def _mirror(out):
     for m in range(out.shape[0]):
         for n in range(m):
             out[m, n] = out[n, m]
+
+
+@leaf(**LEAF)
+def _hermite(fraction, h):
+    """Cubic Hermite weights of (x_left, x'_left, x_right, x'_right)."""
+    f2 = fraction * fraction
+    f3 = f2 * fraction
+    return 2 * f3 - 3 * f2 + 1, h * (f3 - 2 * f2 + fraction), 3 * f2 - 2 * f3, h * (f3 - f2)

@@ -1,0 +1,104 @@
+"""The path from node to node and its cost, without sensitivities; :mod:`jetode.joint.shooting.layout` states the
+problem.
+
+Segments run side by side (:mod:`jetode.joint.shooting.lanes`).  Untyped like the other kernels, whose glossary holds.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jetode.equations.element_kernel import ROOM
+from jetode.joint.shooting.censored import one_sided_cost
+from jetode.joint.shooting.lanes import LANES, _advance, _slope, _stage, _step_lengths
+from jetode.joint.shooting.sums import KERNEL, LEAF, _hermite
+from jetode.support.compiled import kernel, leaf
+
+
+@leaf(**LEAF)
+def _step(
+    axes, x, h, coefficients, chain, parent, variable, offsets, slots, elements, a, b, stages, table, curves, trial
+):  # fmt: skip
+    """One Runge–Kutta step, in place."""
+    for i in range(b.shape[0]):
+        _stage(axes, x, h, i, coefficients, chain, parent, variable, offsets, slots, elements, a, stages, table, curves,
+               trial)  # fmt: skip
+    _advance(axes, x, h, b, stages)
+
+
+def evaluate_path(states, coefficients, data, program, predicted, jumps):
+    """Fill the predicted samples and the jumps ``X_{k+1} − Φ(X_k)``; returns Σ ω r² (inf if it blew up)."""
+    none, scratch = np.empty((0, states.shape[1])), _scratch(program, data.tableau)
+    _flow(states, coefficients, program, data.layout, data.tableau, predicted, jumps, none, scratch)
+    with np.errstate(over="ignore", invalid="ignore"):
+        residual = np.where(data.weight > 0.0, predicted - data.y, 0.0)
+        plain = data.weight if data.side is None else np.where(data.side == 0.0, data.weight, 0.0)
+        cost = float(np.dot(plain, residual * residual)) + one_sided_cost(data.sided(predicted)[1])
+    return cost if np.isfinite(cost) else np.inf
+
+
+def sample_states(states, coefficients, program, layout, tableau, out):
+    """The state at every sample, each segment integrated from its node."""
+    every = layout._replace(stride=1)
+    unused = np.empty(out.shape[0]), np.empty_like(states)
+    _flow(states, coefficients, program, every, tableau, *unused, out, _scratch(program, tableau))
+
+
+def _scratch(program, tableau):
+    d, s, m = len(program.axes), tableau.b.shape[0], program.elements.codes.shape[0]
+    states = (np.empty((d + m, LANES)) for _ in range(3))  # a state and, after it, the elements there
+    table = np.empty((program.parent.shape[0], LANES))
+    return np.empty((s, d, LANES)), table, np.empty((m, LANES, ROOM)), *states, np.empty((3, LANES))
+
+
+@kernel(**KERNEL)
+def _flow(states, coefficients, program, layout, tableau, predicted, jumps, path, scratch):
+    """The samples along each segment, the jump after it and, where ``path`` has rows, the state at every step."""
+    axes, chain, parent, variable, offsets, slots, _, _, _, elements = program
+    first, spans, stride, substeps, spacing = layout
+    a, b = tableau
+    stages, table, curves, trial, left, right, edges = scratch
+    before, after, h = edges[0], edges[1], edges[2]
+    d, n_nodes = len(axes), first.shape[0]
+    for group in range(0, n_nodes, LANES):
+        longest = np.int64(0)
+        for lane in range(LANES):
+            k = min(group + lane, n_nodes - 1)  # the last one, which goes nowhere, fills up the last group
+            longest = max(longest, spans[k])
+            predicted[first[k]] = states[k, 0]
+            for c in range(d):
+                left[c, lane] = states[k, c]
+                jumps[k, c] = 0.0
+                if path.shape[0] > 0:
+                    path[first[k], c] = states[k, c]
+        for at in range(0, longest, stride):
+            _step_lengths(group, at, spans, stride, spacing, substeps, h)
+            for c in range(d):
+                for lane in range(LANES):
+                    right[c, lane] = left[c, lane]
+            if stride > 1:
+                _slope(axes, left, coefficients, chain, parent, variable, offsets, slots, elements, table, curves,
+                       before)  # fmt: skip
+            for _ in range(substeps):
+                _step(axes, right, h, coefficients, chain, parent, variable, offsets, slots, elements, a, b,
+                      stages, table, curves, trial)  # fmt: skip
+            if stride > 1:
+                _slope(axes, right, coefficients, chain, parent, variable, offsets, slots, elements, table, curves,
+                       after)  # fmt: skip
+            for lane in range(min(LANES, n_nodes - group)):
+                k = group + lane
+                i, n = first[k] + at, min(stride, spans[k] - at)
+                for m in range(1, n):
+                    w0, w1, w2, w3 = _hermite(m / n, n * spacing)
+                    predicted[i + m] = w0 * left[0, lane] + w1 * before[lane] + w2 * right[0, lane] + w3 * after[lane]
+                if 0 < n < spans[k] - at:
+                    predicted[i + n] = right[0, lane]
+                    if path.shape[0] > 0:
+                        for c in range(d):
+                            path[i + n, c] = right[c, lane]
+                elif n > 0:
+                    for c in range(d):
+                        jumps[k, c] = states[k + 1, c] - right[c, lane]
+            for c in range(d):
+                for lane in range(LANES):
+                    left[c, lane] = right[c, lane]
