@@ -16,7 +16,6 @@ from jetode.memory.rollout import monomial_table
 from jetode.memory.sensitivity import sensitivities
 
 CHUNK = 256  # rollouts whose rows are added up at a time: a few megabytes
-BESIDE = 32  # rollouts side by side: their monomials stay in the cache
 LOST = 2.0  # std: a rollout farther off says nothing about p near it
 WATCHED = 4  # points of a rollout that are compared, spread evenly: more are nearly the same rows
 
@@ -38,11 +37,7 @@ def linearised(
             first = first[~held[fold]]
         for begin in range(0, first.size, CHUNK):
             chosen = first[begin : begin + CHUNK]
-            parts = [
-                sensitivities(stretch.states[chosen[at : at + BESIDE]], watched, *given)
-                for at in range(0, chosen.size, BESIDE)
-            ]
-            runs, slopes = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+            runs, slopes = sensitivities(stretch.states[chosen], watched, *given)
             residual = stretch.states[chosen[:, None] + watched, 0] - runs
             sound = np.abs(residual) < LOST
             rows = slopes[sound] if slots.size == slopes.shape[2] else slopes[sound][:, slots]

@@ -1,8 +1,8 @@
 """Rollouts of memory closures (docs/mathematics.md (7.3), (7.6)) by classical Runge–Kutta steps, compiled and batched.
 
 The state is (x, m_0 … m_{q−1}).  The rate of x is Σ_k p_k φ_k with monomials φ that come from a table, one
-multiplication each; the other rows are linear.  Runs go side by side: the last index of every array counts them, so
-that the processor takes several at once.
+multiplication each; the other rows are linear.  Runs go side by side, :data:`LANES` at a time: the last index of every
+array counts them.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from jetode.equations.polynomials import Exponents, monomial_program
 from jetode.support.arrays import FloatArray, IntArray
 from jetode.support.compiled import kernel, leaf
+from jetode.support.lanes import LANES, add_product, fill, multiply, weighted_rows
 
 Program = tuple[IntArray, IntArray, FloatArray]  # parent and variable of each monomial of the table, its coefficient
 
@@ -34,32 +35,33 @@ def rates(
     table: FloatArray,
     out: FloatArray,
 ) -> None:
-    """Rates (d, runs) of states (d, runs), with the monomials (terms, runs) there; ``linear`` are the memory's rows."""
-    d, runs = state.shape
-    for i in range(1, d):
-        for s in range(runs):
-            out[i, s] = 0.0
-        for j in range(d):
-            a = linear[i - 1, j]
-            for s in range(runs):
-                out[i, s] += a * state[j, s]
-    for s in range(runs):
-        table[0, s] = 1.0
-        out[0, s] = coefficients[0]
+    """Rates (d, LANES) of states (d, LANES), with the monomials (terms, LANES) there; ``linear`` are the memory's
+    rows."""
+    for i in range(1, state.shape[0]):
+        multiply(out[i], state[0], linear[i - 1, 0])
+        for j in range(1, state.shape[0]):
+            add_product(out[i], state[j], linear[i - 1, j])
+    fill(table[0], 1.0)
     for k in range(1, parent.shape[0]):
-        up, v, c = parent[k], variable[k], coefficients[k]
-        for s in range(runs):
-            value = table[up, s] * state[v, s]
-            table[k, s] = value
-            out[0, s] += c * value
+        multiply(table[k], table[parent[k]], state[variable[k]])
+    weighted_rows(out[0], coefficients, table)
+
+
+@leaf()
+def ahead(state: FloatArray, h: float, k: FloatArray, out: FloatArray) -> None:
+    """x + h k; x where h is 0, whatever k."""
+    for i in range(state.shape[0]):
+        fill(out[i], state[i])
+        if h != 0.0:
+            add_product(out[i], k[i], h)
 
 
 @leaf()
 def advance(state: FloatArray, h: float, k: FloatArray) -> None:
     """x + h/6 (k0 + 2 k1 + 2 k2 + k3)."""
     for i in range(state.shape[0]):
-        for s in range(state.shape[1]):
-            state[i, s] += h / 6.0 * (k[0, i, s] + 2.0 * k[1, i, s] + 2.0 * k[2, i, s] + k[3, i, s])
+        for stage in range(4):
+            add_product(state[i], k[stage, i], h / 6.0 if stage in (0, 3) else h / 3.0)
 
 
 @kernel(error_model="numpy", _nrt=False)
@@ -78,28 +80,23 @@ def _rollouts(
     out: FloatArray,
     slopes: FloatArray,
 ) -> None:
-    """Fill ``out`` and ``slopes`` (points, runs) with x and x', up to where no run is inside of ``bound``."""
-    d, runs = state.shape
+    """Fill ``out`` and ``slopes`` (points, LANES) with x and x', up to where no run is inside of ``bound``."""
     h = step / divisions
     for n in range(out.shape[0]):
         inside = 0
-        for s in range(runs):
+        for s in range(LANES):
             if abs(state[0, s]) < bound:
                 inside += 1
         if inside == 0:
             return
         for part in range(divisions):
             for stage in range(4):
-                ahead = 0.0 if stage == 0 else (h if stage == 3 else 0.5 * h)
-                before = max(stage - 1, 0)
-                for i in range(d):
-                    for s in range(runs):
-                        trial[i, s] = state[i, s] + ahead * k[before, i, s]
+                part_of = 0.0 if stage == 0 else (h if stage == 3 else 0.5 * h)
+                ahead(state, part_of, k[max(stage - 1, 0)], trial)
                 rates(trial, linear, parent, variable, coefficients, table, k[stage])
             if part == 0:
-                for s in range(runs):
-                    out[n, s] = state[0, s]
-                    slopes[n, s] = k[0, 0, s]
+                fill(out[n], state[0])
+                fill(slopes[n], k[0, 0])
             advance(state, h, k)
 
 
@@ -107,10 +104,24 @@ def rollouts(
     states: FloatArray, steps: int, step: float, divisions: int, bound: float, linear: FloatArray, program: Program
 ) -> tuple[FloatArray, FloatArray]:
     """x and x' (starts, steps + 1) from each row of ``states``; NaN from where |x| leaves ``bound``."""
-    runs, d = states.shape
-    out, slopes = np.full((steps + 1, runs), np.nan), np.full((steps + 1, runs), np.nan)
-    room = np.empty((d, runs)), np.zeros((4, d, runs)), np.empty((program[0].size, runs))
-    _rollouts(np.array(states.T, order="C"), step, divisions, linear, *program, *room, bound, out, slopes)
-    lost = np.logical_or.accumulate(~(np.abs(out) < bound), axis=0)
+    groups = in_lanes(states)
+    out, slopes = np.full((2, len(groups), steps + 1, LANES), np.nan)
+    d = states.shape[1]
+    room = np.empty((d, LANES)), np.zeros((4, d, LANES)), np.empty((program[0].size, LANES))
+    for state, *into in zip(groups, out, slopes, strict=True):
+        _rollouts(state, step, divisions, linear, *program, *room, bound, *into)
+    lost = np.logical_or.accumulate(~(np.abs(out) < bound), axis=1)
     out[lost] = slopes[lost] = np.nan
-    return out.T, slopes.T
+    return by_run(out)[: len(states)], by_run(slopes)[: len(states)]
+
+
+def in_lanes(states: FloatArray) -> FloatArray:
+    """States (runs, d) as groups (groups, d, LANES), the last one filled up with its last run."""
+    runs, d = states.shape
+    at = np.minimum(np.arange(-(-runs // LANES) * LANES), runs - 1)
+    return np.ascontiguousarray(states[at].reshape(-1, LANES, d).transpose(0, 2, 1))
+
+
+def by_run(values: FloatArray) -> FloatArray:
+    """(groups, …, LANES) as (runs, …)."""
+    return np.ascontiguousarray(np.moveaxis(values, -1, 1)).reshape(-1, *values.shape[1:-1])

@@ -10,20 +10,22 @@ import numpy as np
 
 from jetode.equations.element_kernel import ROOM
 from jetode.joint.shooting.censored import one_sided_cost
-from jetode.joint.shooting.lanes import LANES, _advance, _slope, _stage, _step_lengths
+from jetode.joint.shooting.lanes import _advance, _slope, _stage, _step_lengths
 from jetode.joint.shooting.sums import KERNEL, LEAF, _hermite
 from jetode.support.compiled import kernel, leaf
+from jetode.support.lanes import LANES, fill
 
 
 @leaf(**LEAF)
 def _step(
-    axes, x, h, coefficients, chain, parent, variable, offsets, slots, elements, a, b, stages, table, curves, trial
+    axes, x, h, coefficients, chain, parent, variable, offsets, slots, elements, a, b, stages, table, curves, trial,
+    part,
 ):  # fmt: skip
     """One Runge–Kutta step, in place."""
     for i in range(b.shape[0]):
         _stage(axes, x, h, i, coefficients, chain, parent, variable, offsets, slots, elements, a, stages, table, curves,
-               trial)  # fmt: skip
-    _advance(axes, x, h, b, stages)
+               trial, part)  # fmt: skip
+    _advance(axes, x, h, b, stages, part)
 
 
 def evaluate_path(states, coefficients, data, program, predicted, jumps):
@@ -48,7 +50,7 @@ def _scratch(program, tableau):
     d, s, m = len(program.axes), tableau.b.shape[0], program.elements.codes.shape[0]
     states = (np.empty((d + m, LANES)) for _ in range(3))  # a state and, after it, the elements there
     table = np.empty((program.parent.shape[0], LANES))
-    return np.empty((s, d, LANES)), table, np.empty((m, LANES, ROOM)), *states, np.empty((3, LANES))
+    return np.empty((s, d, LANES)), table, np.empty((m, LANES, ROOM)), *states, np.empty((4, LANES))
 
 
 @kernel(**KERNEL)
@@ -58,7 +60,7 @@ def _flow(states, coefficients, program, layout, tableau, predicted, jumps, path
     first, spans, stride, substeps, spacing = layout
     a, b = tableau
     stages, table, curves, trial, left, right, edges = scratch
-    before, after, h = edges[0], edges[1], edges[2]
+    before, after, h, part = edges[0], edges[1], edges[2], edges[3]
     d, n_nodes = len(axes), first.shape[0]
     for group in range(0, n_nodes, LANES):
         longest = np.int64(0)
@@ -74,14 +76,13 @@ def _flow(states, coefficients, program, layout, tableau, predicted, jumps, path
         for at in range(0, longest, stride):
             _step_lengths(group, at, spans, stride, spacing, substeps, h)
             for c in range(d):
-                for lane in range(LANES):
-                    right[c, lane] = left[c, lane]
+                fill(right[c], left[c])
             if stride > 1:
                 _slope(axes, left, coefficients, chain, parent, variable, offsets, slots, elements, table, curves,
                        before)  # fmt: skip
             for _ in range(substeps):
                 _step(axes, right, h, coefficients, chain, parent, variable, offsets, slots, elements, a, b,
-                      stages, table, curves, trial)  # fmt: skip
+                      stages, table, curves, trial, part)  # fmt: skip
             if stride > 1:
                 _slope(axes, right, coefficients, chain, parent, variable, offsets, slots, elements, table, curves,
                        after)  # fmt: skip
@@ -100,5 +101,4 @@ def _flow(states, coefficients, program, layout, tableau, predicted, jumps, path
                     for c in range(d):
                         jumps[k, c] = states[k + 1, c] - right[c, lane]
             for c in range(d):
-                for lane in range(LANES):
-                    left[c, lane] = right[c, lane]
+                fill(left[c], right[c])

@@ -13,95 +13,73 @@ import numpy as np
 
 from jetode.equations.element_kernel import ROOM
 from jetode.joint.shooting.element_steps import add_parameters, chain_rule
-from jetode.joint.shooting.lanes import LANES, _advance, _slope, _stage, _step_lengths
+from jetode.joint.shooting.lanes import _advance, _slope, _stage, _step_lengths
 from jetode.joint.shooting.sums import CHUNK, KERNEL, LEAF, _add_symmetric, _hermite, _mirror
 from jetode.support.compiled import inlined, kernel, leaf
-
-
-@inlined
-def _partial(slopes, partials, table, row, e, out):
-    """∂x'_row/∂x_e, elements held; ``slopes`` are the coefficients times the powers that come down."""
-    offsets, _, _, slots = partials
-    for lane in range(LANES):
-        out[lane] = 0.0
-    for j in range(offsets[row, e], offsets[row, e + 1]):
-        for lane in range(LANES):
-            out[lane] += slopes[j] * table[slots[j], lane]
+from jetode.support.lanes import LANES, add_product, fill, multiply, weighted_sum
 
 
 @leaf(**LEAF)
-def _respond(axes, h, a, b, jacobians, responses, products, propagator):
+def _respond(axes, h, a, b, jacobians, responses, products, propagator, part):
     """How a step's stages act on its end: R_i = h (b_i 1 + Σ_{l>i} a_li R_l J_l) into ``responses``, and the
     ``propagator`` 1 + Σ_i R_i J_i."""
     d, s = len(axes), b.shape[0]
     for c in range(d):
         for e in range(d):
-            for lane in range(LANES):
-                propagator[c, e, lane] = 1.0 if c == e else 0.0
+            fill(propagator[c, e], 1.0 if c == e else 0.0)
     for i in range(s - 1, -1, -1):
         for c in range(d):
             for e in range(d):
-                for lane in range(LANES):
-                    responses[i, c, e, lane] = h[lane] * b[i] if c == e else 0.0
+                multiply(responses[i, c, e], h, b[i] if c == e else 0.0)
         for k in range(i + 1, s):
             if a[k, i] != 0.0:
+                multiply(part, h, a[k, i])
                 for c in range(d):
                     for e in range(d):
-                        for lane in range(LANES):
-                            responses[i, c, e, lane] += h[lane] * a[k, i] * products[k, c, e, lane]
+                        add_product(responses[i, c, e], part, products[k, c, e])
         for c in range(d):
             for e in range(d):
-                for lane in range(LANES):
-                    total = 0.0
-                    for m in range(d):
-                        total += responses[i, c, m, lane] * jacobians[i, m, e, lane]
-                    products[i, c, e, lane] = total
-                    propagator[c, e, lane] += total
+                multiply(products[i, c, e], responses[i, c, 0], jacobians[i, 0, e])
+                for m in range(1, d):
+                    add_product(products[i, c, e], responses[i, c, m], jacobians[i, m, e])
+                add_product(propagator[c, e], products[i, c, e], 1.0)
 
 
 @leaf(**LEAF)
 def _sensitivity_step(
     axes, x, big_s, h, coefficients, slopes, chain, parent, variable, offsets, slots, free_slots, free_offsets,
     partials, elements, a, b, stages, tables, curves, through, jacobians, responses, products, propagator,
-    trial, out,
+    trial, part, out,
 ):  # fmt: skip
-    """One Runge–Kutta step: of the state ``x`` in place, of ``S = ∂(x)/∂(X_k, θ)`` from ``big_s`` to ``out``.
+    """One Runge–Kutta step: of the state ``x`` in place, of ``S = ∂(x)/∂(X_k, θ)`` from ``big_s`` to ``out``;
+    ``slopes`` are the coefficients times the powers that come down in ∂x'/∂x.
 
     The stages of S are ``K_i = J_i (S + h Σ_j a_ij K_j) + F_i``, linear in S and in the forcing ``F_i = ∂x'/∂θ``:
     with R_i as above the step is ``S → (1 + Σ_i R_i J_i) S + Σ_i R_i F_i``, and the products of small matrices are
-    made once for all columns; the stages are taken four at a time.
+    made once for all columns.
     """
     d, columns, s = len(axes), big_s.shape[1], b.shape[0]
     for i in range(s):
         table = tables[i]
         _stage(axes, x, h, i, coefficients, chain, parent, variable, offsets, slots, elements, a, stages, table,
-               curves[i], trial)  # fmt: skip
+               curves[i], trial, part)  # fmt: skip
         for c in range(chain, d):
             for e in range(d):
-                _partial(slopes, partials, table, c, e, jacobians[i, c, e])
+                weighted_sum(jacobians[i, c, e], slopes, table, partials[3], partials[0][c, e], partials[0][c, e + 1])
         if elements[0].shape[0] > 0:
             chain_rule(axes, slopes, partials, elements[0], table, curves[i], chain, jacobians[i], through[i])
-    _advance(axes, x, h, b, stages)
-    _respond(axes, h, a, b, jacobians, responses, products, propagator)
+    _advance(axes, x, h, b, stages, part)
+    _respond(axes, h, a, b, jacobians, responses, products, propagator, part)
     for c in range(d):
         for m in range(columns):
-            for lane in range(LANES):
-                total = 0.0
-                for e in range(d):
-                    total += propagator[c, e, lane] * big_s[e, m, lane]
-                out[c, m, lane] = total
-    for i in range(0, s, 4):
-        for row in range(chain, d):
-            for m in range(free_offsets[row], free_offsets[row + 1]):
-                slot = free_slots[m]
-                for c in range(d):
-                    for lane in range(LANES):
-                        out[c, d + m, lane] += (
-                            responses[i, c, row, lane] * tables[i, slot, lane]
-                            + responses[i + 1, c, row, lane] * tables[i + 1, slot, lane]
-                            + responses[i + 2, c, row, lane] * tables[i + 2, slot, lane]
-                            + responses[i + 3, c, row, lane] * tables[i + 3, slot, lane]
-                        )
+            multiply(out[c, m], propagator[c, 0], big_s[0, m])
+            for e in range(1, d):
+                add_product(out[c, m], propagator[c, e], big_s[e, m])
+    for row in range(chain, d):
+        for m in range(free_offsets[row], free_offsets[row + 1]):
+            for c in range(d):
+                for i in range(s):
+                    add_product(out[c, d + m], responses[i, c, row], tables[i, free_slots[m]])
     if elements[1].shape[0] > 0:
         add_parameters(axes, elements[1], through, curves, responses, d + free_slots.shape[0], out)
 
@@ -116,23 +94,19 @@ def _slope_sensitivity(
     _slope(axes, x, coefficients, chain, parent, variable, offsets, slots, elements, table, curves, value)
     if chain > 0:
         for m in range(columns):
-            for lane in range(LANES):
-                out[m, lane] = big_s[1, m, lane]
+            fill(out[m], big_s[1, m])
         return
     for e in range(d):
-        _partial(slopes, partials, table, 0, e, jacobian[0, e])
+        weighted_sum(jacobian[0, e], slopes, table, partials[3], partials[0][0, e], partials[0][0, e + 1])
     if elements[0].shape[0] > 0:
         first = np.int64(0)  # not the constant 0, for which numba would compile the rule once more
         chain_rule(axes, slopes, partials, elements[0], table, curves, first, jacobian, through)
     for m in range(columns):
-        for lane in range(LANES):
-            total = 0.0
-            for e in range(d):
-                total += jacobian[0, e, lane] * big_s[e, m, lane]
-            out[m, lane] = total
+        multiply(out[m], jacobian[0, 0], big_s[0, m])
+        for e in range(1, d):
+            add_product(out[m], jacobian[0, e], big_s[e, m])
     for m in range(free_offsets[1]):
-        for lane in range(LANES):
-            out[d + m, lane] += table[free_slots[m], lane]
+        add_product(out[d + m], table[free_slots[m]], 1.0)
     for column in range(elements[1].shape[0]):
         m, p = elements[1][column, 0], 2 + elements[1][column, 1]
         for lane in range(LANES):
@@ -146,10 +120,8 @@ def _add_samples(d, v, r, sums, count, by_coefficient):
     columns = v.shape[0]
     for e in range(d):
         for g in range(columns):
-            for lane in range(LANES):
-                sums[e, g, lane] += v[e, lane] * v[g, lane]
-        for lane in range(LANES):
-            sums[e, columns, lane] += v[e, lane] * r[lane]
+            add_product(sums[e, g], v[e], v[g])
+        add_product(sums[e, columns], v[e], r)
     for lane in range(LANES):
         row = by_coefficient[count + lane]
         for g in range(d, columns):
@@ -190,7 +162,7 @@ def _linearise_scratch(data, program, n_free):
         np.zeros((s, d, n_elements, LANES)), jacobians, np.empty((s, d, d, LANES)), np.empty((s, d, d, LANES)),
         np.empty((d, d, LANES)), np.empty((d + n_elements, LANES)), np.empty((d + n_elements, LANES)),
         np.empty((d, columns, LANES)), np.empty((d, columns, LANES)), np.zeros((4, columns, LANES)),
-        np.empty((d, columns + 1, LANES)), np.zeros((9, LANES)), np.empty((rows, n_free + 1)),
+        np.empty((d, columns + 1, LANES)), np.zeros((10, LANES)), np.empty((rows, n_free + 1)),
     )  # fmt: skip
 
 
@@ -206,7 +178,7 @@ def _linearise(
      edges, by_coefficient) = scratch  # fmt: skip
     n_nodes, d, columns = first.shape[0], len(axes), big_s.shape[1]
     v, left_value, left_slope, right_slope = ends[0], ends[1], ends[2], ends[3]
-    left, before, after, h, r, w = edges[0], edges[1], edges[2], edges[3], edges[4], edges[5:]
+    left, before, after, h, r, part, w = edges[0], edges[1], edges[2], edges[3], edges[4], edges[5], edges[6:]
     count = np.int64(0)  # not the constant 0, for which numba would compile the sum as well
     for group in range(0, n_nodes, LANES):
         longest = np.int64(0)
@@ -226,12 +198,10 @@ def _linearise(
                 _store_ends(d, k, lane, x, big_s, states[k], transitions, arrows, defects)
         for at in range(0, longest, stride):
             _step_lengths(group, at, spans, stride, spacing, substeps, h)
-            for lane in range(LANES):
-                left[lane] = x[0, lane]
+            fill(left, x[0])
             if stride > 1:
                 for e in range(columns):
-                    for lane in range(LANES):
-                        left_value[e, lane] = big_s[0, e, lane]
+                    fill(left_value[e], big_s[0, e])
                 _slope_sensitivity(
                     axes, x, big_s, coefficients, slopes, chain, parent, variable, offsets, slots, free_slots,
                     free_offsets, partials, elements, tables[0], curves[0], through[0], jacobians[0], before,
@@ -241,7 +211,7 @@ def _linearise(
                 _sensitivity_step(
                     axes, x, big_s, h, coefficients, slopes, chain, parent, variable, offsets, slots,
                     free_slots, free_offsets, partials, elements, a, b, stages, tables, curves, through,
-                    jacobians, responses, products, propagator, trial, big_next,
+                    jacobians, responses, products, propagator, trial, part, big_next,
                 )  # fmt: skip
                 big_s, big_next = big_next, big_s
             if stride > 1:
@@ -264,15 +234,15 @@ def _linearise(
                         seen = True
                         r[lane] = -root * y[first[k] + at + m]
                 if seen:
-                    for lane in range(LANES):
-                        r[lane] += w[0, lane] * left[lane] + w[1, lane] * before[lane]
-                        r[lane] += w[2, lane] * x[0, lane] + w[3, lane] * after[lane]
+                    add_product(r, w[0], left)
+                    add_product(r, w[1], before)
+                    add_product(r, w[2], x[0])
+                    add_product(r, w[3], after)
                     for e in range(columns):
-                        for lane in range(LANES):
-                            v[e, lane] = (
-                                w[0, lane] * left_value[e, lane] + w[1, lane] * left_slope[e, lane]
-                                + w[2, lane] * big_s[0, e, lane] + w[3, lane] * right_slope[e, lane]
-                            )  # fmt: skip
+                        multiply(v[e], w[0], left_value[e])
+                        add_product(v[e], w[1], left_slope[e])
+                        add_product(v[e], w[2], big_s[0, e])
+                        add_product(v[e], w[3], right_slope[e])
                     _add_samples(d, v, r, sums, count, by_coefficient)
                     count += LANES
             for lane in range(min(LANES, n_nodes - group)):

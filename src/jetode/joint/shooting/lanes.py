@@ -1,7 +1,8 @@
 """The vector field along :data:`LANES` segments side by side: leaves of the shooting kernels, untyped like them.
 
 Segments from node to node do not depend on each other.  The last index of every array is the lane, so that one
-instruction serves several of them; a lane whose segment has ended goes on with steps of length 0, and nobody reads it.
+instruction serves several of them (:mod:`jetode.support.lanes`); a lane whose segment has ended goes on with steps of
+length 0, and nobody reads it.
 """
 
 from __future__ import annotations
@@ -9,8 +10,7 @@ from __future__ import annotations
 from jetode.joint.shooting.element_steps import evaluate_elements
 from jetode.joint.shooting.sums import LEAF
 from jetode.support.compiled import inlined, leaf
-
-LANES = 8  # doubles of one AVX-512 register, of two of AVX2
+from jetode.support.lanes import LANES, add_product, fill, multiply, weighted_sum
 
 
 @inlined
@@ -19,65 +19,51 @@ def _monomials(axes, x, coefficients, parent, variable, elements, table, curves)
     left in ``curves``."""
     if elements[0].shape[0] > 0:
         evaluate_elements(axes, x, coefficients, elements[0], curves)
-    for lane in range(LANES):
-        table[0, lane] = 1.0
+    fill(table[0], 1.0)
     for k in range(1, parent.shape[0]):
-        for lane in range(LANES):
-            table[k, lane] = table[parent[k], lane] * x[variable[k], lane]
-
-
-@inlined
-def _rate(coefficients, offsets, slots, table, row, out):
-    """x'_row from the monomials in ``table``."""
-    for lane in range(LANES):
-        out[lane] = 0.0
-    for j in range(offsets[row], offsets[row + 1]):
-        for lane in range(LANES):
-            out[lane] += coefficients[j] * table[slots[j], lane]
+        multiply(table[k], table[parent[k]], x[variable[k]])
 
 
 @inlined
 def _stage(
-    axes, x, h, i, coefficients, chain, parent, variable, offsets, slots, elements, a, stages, table, curves, trial
+    axes, x, h, i, coefficients, chain, parent, variable, offsets, slots, elements, a, stages, table, curves, trial,
+    part,
 ):  # fmt: skip
     """Stage i of a Runge–Kutta step: x' at x + h Σ_j a_ij k_j into ``stages[i]``; the monomials there stay in
     ``table``."""
     d = len(axes)
     for c in range(d):
-        for lane in range(LANES):
-            trial[c, lane] = x[c, lane]
+        fill(trial[c], x[c])
     for j in range(i):
         if a[i, j] != 0.0:
+            multiply(part, h, a[i, j])
             for c in range(d):
-                for lane in range(LANES):
-                    trial[c, lane] += h[lane] * a[i, j] * stages[j, c, lane]
+                add_product(trial[c], part, stages[j, c])
     _monomials(axes, trial, coefficients, parent, variable, elements, table, curves)
     for c in range(d):
         if c < chain:
-            for lane in range(LANES):
-                stages[i, c, lane] = trial[c + 1, lane]
+            fill(stages[i, c], trial[c + 1])
         else:
-            _rate(coefficients, offsets, slots, table, c, stages[i, c])
+            weighted_sum(stages[i, c], coefficients, table, slots, offsets[c], offsets[c + 1])
 
 
 @inlined
-def _advance(axes, x, h, b, stages):
+def _advance(axes, x, h, b, stages, part):
     """x + h Σ_i b_i k_i, in place."""
     for i in range(b.shape[0]):
+        multiply(part, h, b[i])
         for c in range(len(axes)):
-            for lane in range(LANES):
-                x[c, lane] += h[lane] * b[i] * stages[i, c, lane]
+            add_product(x[c], part, stages[i, c])
 
 
 @leaf(**LEAF)
 def _slope(axes, x, coefficients, chain, parent, variable, offsets, slots, elements, table, curves, out):
     """x'_0."""
     if chain > 0:
-        for lane in range(LANES):
-            out[lane] = x[1, lane]
+        fill(out, x[1])
     else:
         _monomials(axes, x, coefficients, parent, variable, elements, table, curves)
-        _rate(coefficients, offsets, slots, table, 0, out)
+        weighted_sum(out, coefficients, table, slots, offsets[0], offsets[1])
 
 
 @inlined
