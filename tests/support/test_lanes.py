@@ -4,7 +4,7 @@ import numba
 import numpy as np
 import pytest
 
-from jetode.support.lanes import LANES, add_product, fill, multiply, weighted_rows, weighted_sum
+from jetode.support.lanes import BLOCK, LANES, add_outer, add_product, fill, multiply, weighted_rows, weighted_sum
 
 
 @numba.njit
@@ -22,6 +22,22 @@ def _operations(out, a, b, c):
 def _sums(out, coefficients, table, slots, first, last):
     weighted_rows(out[0], coefficients, table)
     weighted_sum(out[1], coefficients, table, slots, first, last)
+
+
+@numba.njit
+def _product(out, left, right, count, m, n):
+    add_outer(out, left, right, count, m, n)
+
+
+@pytest.mark.parametrize("count", [0, 1, 7])
+def test_a_block_of_a_product(count):
+    left, right = np.random.default_rng(2).normal(size=(2, 7, 3 * LANES))
+    out, m, n = np.ones((3 * LANES, 3 * LANES)), 2 * BLOCK, LANES
+    expected = out.copy()
+    block = slice(m, m + BLOCK), slice(n, n + LANES)
+    expected[block] += (left[:count].T @ right[:count])[block]
+    _product(out, left, right, count, m, n)
+    assert out == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("c", [2.5, 2, np.inf, np.nan])

@@ -17,6 +17,7 @@ from numba.core import cgutils as _cgutils
 from numba.extending import intrinsic as _intrinsic
 
 LANES = 8  # doubles of one AVX-512 register, of two of AVX2
+BLOCK = 4  # rows of a block of a product: eight accumulators of AVX2 hide the time that each addition takes
 ROW = ir.VectorType(ir.DoubleType(), LANES)
 FUSED = ("contract",)
 intrinsic: Any = _intrinsic  # its published types are those of the function that it replaces
@@ -117,6 +118,39 @@ def weighted_sum(context: Any, out: Any, coefficients: Any, table: Any, slots: A
         return context.get_dummy_value()
 
     return types.void(out, coefficients, table, slots, types.int64, types.int64), emit
+
+
+@intrinsic
+def add_outer(context: Any, out: Any, left: Any, right: Any, count: Any, m: Any, n: Any) -> Any:
+    """out[m : m + 4, n : n + LANES] += Σ_r left[r, m : m + 4] right[r, n : n + LANES] over r < count: a block of
+    leftᵀ right that stays in registers."""
+
+    def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        *matrices, count, m, n = values
+        arrays = [
+            context.make_array(kind)(context, builder, value)
+            for kind, value in zip(signature.args[:3], matrices, strict=True)
+        ]
+
+        def place(which: int, row: Any, column: Any) -> Any:
+            width = cgutils.unpack_tuple(builder, arrays[which].shape)[1]
+            return builder.gep(arrays[which].data, [builder.add(builder.mul(row, width), column)])
+
+        def vector(which: int, row: Any, column: Any) -> Any:
+            return builder.bitcast(place(which, row, column), ROW.as_pointer())
+
+        into = [vector(0, builder.add(m, ir.Constant(m.type, i)), n) for i in range(BLOCK)]
+        totals = [cgutils.alloca_once_value(builder, builder.load(at, align=8)) for at in into]
+        with cgutils.for_range(builder, count) as loop:
+            row = builder.load(vector(2, loop.index, n), align=8)
+            for i, total in enumerate(totals):
+                weight = builder.load(place(1, loop.index, builder.add(m, ir.Constant(m.type, i))))
+                builder.store(_add_product(builder, builder.load(total), row, _everywhere(builder, weight)), total)
+        for total, at in zip(totals, into, strict=True):
+            builder.store(builder.load(total), at, align=8)
+        return context.get_dummy_value()
+
+    return types.void(out, left, right, types.int64, types.int64, types.int64), emit
 
 
 @intrinsic

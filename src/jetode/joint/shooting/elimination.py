@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jetode.joint.shooting.sums import CHUNK, KERNEL, LEAF, _add_symmetric, _mirror
+from jetode.joint.shooting.sums import CHUNK, KERNEL, LEAF, _add_symmetric, _mirror, padded
 from jetode.support.compiled import kernel, leaf
 
 
@@ -58,17 +58,19 @@ def eliminate_nodes(linear, q2, damping):
     info, cross, gradient = linear.info.copy(), linear.cross.copy(), linear.gradient.copy()
     arrow_info, arrow_gradient = linear.arrow_info, linear.arrow_gradient
     (n_nodes, d), n_free = gradient.shape, arrow_info.shape[0]
-    c_info, c_grad, smoothers = arrow_info.copy(), arrow_gradient.copy(), np.empty((n_nodes, d, d))
+    width = padded(n_free)
+    c_info, c_grad, smoothers = np.zeros((width, width)), arrow_gradient.copy(), np.empty((n_nodes, d, d))
+    c_info[:n_free, :n_free] = arrow_info
     scratch = (
         np.empty((d, d)), np.empty((d, d)), np.empty((d, d)), np.empty((d, n_free)), np.empty((d, n_free)),
-        np.empty(d), np.empty(d), np.empty((CHUNK + 3 * d + 8, n_free)), np.empty((CHUNK + 3 * d + 8, n_free)),
+        np.empty(d), np.empty(d), np.zeros((CHUNK + 3 * d, width)), np.zeros((CHUNK + 3 * d, width)),
     )  # fmt: skip
     sums = c_info, c_grad, smoothers
     _eliminate(
         linear.program.axes, linear.data.layout.spans, linear.transitions, linear.arrows, linear.defects,
         info, cross, gradient, q2, damping, sums, scratch,
     )  # fmt: skip
-    return info, cross, gradient, *sums
+    return info, cross, gradient, np.ascontiguousarray(c_info[:n_free, :n_free]), c_grad, smoothers
 
 
 @kernel(**KERNEL)

@@ -14,7 +14,7 @@ import numpy as np
 from jetode.equations.element_kernel import ROOM
 from jetode.joint.shooting.element_steps import add_parameters, chain_rule
 from jetode.joint.shooting.lanes import _advance, _slope, _stage, _step_lengths
-from jetode.joint.shooting.sums import CHUNK, KERNEL, LEAF, _add_symmetric, _hermite, _mirror
+from jetode.joint.shooting.sums import CHUNK, KERNEL, LEAF, _add_symmetric, _hermite, _mirror, padded
 from jetode.support.compiled import inlined, kernel, leaf
 from jetode.support.lanes import LANES, add_product, fill, multiply, weighted_sum
 
@@ -139,16 +139,17 @@ def linearise(states, coefficients, linear):
     if linear.scratch is None:
         linear.scratch = _linearise_scratch(data, program, linear.n_free)
     slopes = coefficients[program.partials.terms] * program.partials.powers
-    normal = np.zeros((linear.n_free + 1, linear.n_free + 1))
+    n, width = linear.n_free, padded(linear.n_free + 1)
+    normal = np.zeros((width, width))
     _linearise(
         states, coefficients, slopes, linear.y, linear.weight, program, data.layout, data.tableau, linear.scratch,
         linear.transitions, linear.arrows, linear.defects, linear.info, linear.cross, linear.gradient, normal,
     )  # fmt: skip
-    linear.arrow_info[:] = normal[:-1, :-1]
-    linear.arrow_gradient[:] = normal[:-1, -1]
+    linear.arrow_info[:] = normal[:n, :n]
+    linear.arrow_gradient[:] = normal[:n, n]
     at = data.layout.first
     with np.errstate(over="ignore", invalid="ignore"):
-        linear.misfit = float(normal[-1, -1] + np.dot(linear.weight[at], (states[: at.size, 0] - linear.y[at]) ** 2))
+        linear.misfit = float(normal[n, n] + np.dot(linear.weight[at], (states[: at.size, 0] - linear.y[at]) ** 2))
 
 
 def _linearise_scratch(data, program, n_free):
@@ -156,13 +157,13 @@ def _linearise_scratch(data, program, n_free):
     n_elements = program.elements.codes.shape[0]
     jacobians = np.zeros((s, d, d, LANES))
     jacobians[:, np.arange(program.chain), np.arange(program.chain) + 1] = 1.0
-    rows = CHUNK + 8 + LANES * int(data.layout.spans.max())  # [√ω ∂x_0/∂θ, √ω r] of samples not yet summed
+    rows = CHUNK + LANES * int(data.layout.spans.max())  # [√ω ∂x_0/∂θ, √ω r] of samples not yet summed
     return (
         np.empty((s, d, LANES)), np.empty((s, program.parent.shape[0], LANES)), np.empty((s, n_elements, LANES, ROOM)),
         np.zeros((s, d, n_elements, LANES)), jacobians, np.empty((s, d, d, LANES)), np.empty((s, d, d, LANES)),
         np.empty((d, d, LANES)), np.empty((d + n_elements, LANES)), np.empty((d + n_elements, LANES)),
         np.empty((d, columns, LANES)), np.empty((d, columns, LANES)), np.zeros((4, columns, LANES)),
-        np.empty((d, columns + 1, LANES)), np.zeros((10, LANES)), np.empty((rows, n_free + 1)),
+        np.empty((d, columns + 1, LANES)), np.zeros((10, LANES)), np.zeros((rows, padded(n_free + 1))),
     )  # fmt: skip
 
 

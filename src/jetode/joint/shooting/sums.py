@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from jetode.support.compiled import leaf
+from jetode.support.lanes import BLOCK, LANES, add_outer
 
 # Only the order of summation is left to the compiler; NaN and infinity keep their meaning.
 KERNEL: Any = {"error_model": "numpy", "fastmath": {"reassoc", "contract"}, "_nrt": False}
@@ -12,28 +13,17 @@ LEAF: Any = {"fastmath": {"reassoc", "contract"}}
 CHUNK = 64  # rows whose products are summed at once
 
 
+def padded(columns):
+    """As many columns as :func:`_add_symmetric` takes, the ones beyond ``columns`` zero."""
+    return -(-columns // LANES) * LANES
+
+
 @leaf(**LEAF, forceinline=False)
 def _add_symmetric(left, right, count, out):
-    """The upper triangle of out += leftᵀ right, which is symmetric, of the first ``count`` rows.
-
-    Eight rows at a time, the last ones filled up with zeros: what is read is used eight times.
-    """
-    n_columns = left.shape[1]
-    for c in range(count, (count + 7) // 8 * 8):
-        for m in range(n_columns):
-            left[c, m] = 0.0
-            right[c, m] = 0.0
-    for c in range(0, count, 8):
-        r0, r1, r2, r3 = right[c], right[c + 1], right[c + 2], right[c + 3]
-        r4, r5, r6, r7 = right[c + 4], right[c + 5], right[c + 6], right[c + 7]
-        for m in range(n_columns):
-            f0, f1, f2, f3 = left[c, m], left[c + 1, m], left[c + 2, m], left[c + 3, m]
-            f4, f5, f6, f7 = left[c + 4, m], left[c + 5, m], left[c + 6, m], left[c + 7, m]
-            row = out[m]
-            for n in range(m, n_columns):
-                row[n] += (f0 * r0[n] + f1 * r1[n] + f2 * r2[n] + f3 * r3[n]) + (
-                    f4 * r4[n] + f5 * r5[n] + f6 * r6[n] + f7 * r7[n]
-                )
+    """The upper triangle of out += leftᵀ right, which is symmetric, of the first ``count`` rows, by blocks."""
+    for m in range(0, out.shape[0], BLOCK):
+        for n in range(m // LANES * LANES, out.shape[0], LANES):
+            add_outer(out, left, right, count, m, n)
 
 
 @leaf(**LEAF)
