@@ -252,7 +252,7 @@ def test_diagnose(folder):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["simulate", "lorenz", "--duration", "1000000", "--dt", "0.1", "--out", "{}/x.csv"],
+        ["simulate", "lorenz", "--duration", "200000", "--dt", "0.04", "--out", "{}/x.csv"],
         ["demo", "--out", "{}/out"],
     ],
     ids=lambda a: a[0],
@@ -275,6 +275,12 @@ def test_ctrl_c_ends_within_a_second_or_with_the_best_model(tmp_path, arguments,
     assert process.returncode in (130, -signal.SIGINT)  # a shell shows 130 for both
     if os.listdir(tmp_path):  # it came while the results were written: all of them are there
         assert sorted(os.listdir(tmp_path / "out")) == ["forecast.csv", "model.json", "report.html"]
+
+
+@pytest.mark.parametrize("arguments", [["diagnose", "x.csv"], ["reconstruct", "x.csv"], ["simulate", "lorenz"]])
+def test_a_negative_seed_is_refused(arguments):
+    result = CliRunner().invoke(cli, [*arguments, "--seed", "-1"])
+    assert result.exit_code == 2 and "--seed" in result.output
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")

@@ -29,9 +29,9 @@ from jetode.support.errors import InputError
 
 RTOL = 1e-12
 ATOL = 1e-12
-LONGEST = 1e8  # units of time, hours of computing
+LONGEST = 2e5  # units of time, ten seconds of computing; go on from the last state for more
 LONGEST_TRANSIENT = 1e5  # units of time, seconds of computing: whatever contracts at all has done so by then
-MOST_SAMPLES = 10_000_000  # 240 MB of states
+MOST_SAMPLES = 5_000_000  # 120 MB of states, a quarter of a minute to write
 STEPS_PER_UNIT = 20_000  # attempted steps allowed per unit of time
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option("--order", type=int, help="Number of coordinates (default: found).")
 @click.option("--sigma", type=float, help="Std of the measurement noise, where it is known (default: estimated).")
 @click.option("--max-seconds", type=float, help="For each file: end by then with the best model so far.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of anything random.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of anything random.")
 @click.option("--jobs", type=click.IntRange(1), help="Processes (default: one per core).")
 @click.option("--scheduler", metavar="ADDRESS", help="Address of a running Dask scheduler, instead of processes here.")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Directory for the table, page and models.")

@@ -21,7 +21,7 @@ FIGURES = (".png", ".svg", ".pdf")
 @click.argument("file", type=click.Path(path_type=Path))
 @reading_options
 @json_option
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the surrogate data.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the surrogate data.")
 @click.option("--pole", is_flag=True, help="Look for the pole of the closure too (some seconds).")
 @click.option("--figure", type=click.Path(path_type=Path), help="With --pole: PNG, SVG or PDF of the scan.")
 def diagnose(

@@ -52,7 +52,7 @@ WRITTEN = ("model.json", "forecast.csv", "report.html")
 @click.option(
     "--horizon", type=float, help="Length of forecast.csv (default: a tenth of the record, ≤ 20 oscillations)."
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of anything random.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of anything random.")
 @click.option("--out", type=click.Path(path_type=Path), help="Directory for model.json, forecast.csv, report.html.")
 @json_option
 @quiet_option

@@ -32,7 +32,7 @@ NOISE_KINDS = ("gaussian", "student", "laplace", "multiplicative", "ar1", "quant
 @click.option("--initial", default=None, help="Initial state, e.g. 1,0,0 (default: the system's own).")
 @click.option("--noise", type=float, default=0.0, show_default=True, help="Noise std / signal std.")
 @click.option("--noise-kind", type=click.Choice(NOISE_KINDS), default="gaussian", show_default=True)
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--out", type=click.Path(path_type=Path), help="CSV file to write (default: standard output).")
 def simulate(
     system: str,
