@@ -19,7 +19,7 @@ from jetode.support.compiled import inlined, kernel, leaf
 from jetode.support.lanes import LANES, add_product, fill, multiply, weighted_sum
 
 
-@leaf(**LEAF)
+@leaf(**LEAF, forceinline=False)
 def _respond(axes, h, a, b, jacobians, responses, products, propagator, part):
     """How a step's stages act on its end: R_i = h (b_i 1 + Σ_{l>i} a_li R_l J_l) into ``responses``, and the
     ``propagator`` 1 + Σ_i R_i J_i."""
@@ -45,7 +45,7 @@ def _respond(axes, h, a, b, jacobians, responses, products, propagator, part):
                 add_product(propagator[c, e], products[i, c, e], 1.0)
 
 
-@leaf(**LEAF)
+@leaf(**LEAF, forceinline=False)
 def _sensitivity_step(
     axes, x, big_s, h, coefficients, slopes, chain, parent, variable, offsets, slots, free_slots, free_offsets,
     partials, elements, a, b, stages, tables, curves, through, jacobians, responses, products, propagator,
@@ -84,7 +84,7 @@ def _sensitivity_step(
         add_parameters(axes, elements[1], through, curves, responses, d + free_slots.shape[0], out)
 
 
-@leaf(**LEAF)
+@leaf(**LEAF, forceinline=False)
 def _slope_sensitivity(
     axes, x, big_s, coefficients, slopes, chain, parent, variable, offsets, slots, free_slots, free_offsets,
     partials, elements, table, curves, through, jacobian, value, out,
@@ -113,7 +113,7 @@ def _slope_sensitivity(
             out[d + free_slots.shape[0] + column, lane] += through[0, m, lane] * curves[m, lane, p]
 
 
-@leaf(**LEAF)
+@leaf(**LEAF, forceinline=False)
 def _add_samples(d, v, r, sums, count, by_coefficient):
     """One sample of every lane, ``v`` = √ω ∂x_0/∂(X_k, θ) and ``r`` its weighted residual, to the ``sums`` of the
     lane's node [∂X, ∂θ, r] and as a row of ``by_coefficient`` each."""
