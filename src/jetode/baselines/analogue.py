@@ -28,7 +28,8 @@ def analogue(
     library, _, owners, places = blocks.windows(length)
     if not 0 < 2 * count <= library.shape[0]:
         return None
-    squares, apart = np.sum(library**2, axis=1), max(1, round(APART * blocks.period))
+    squares, apart = np.sum(library**2, axis=1), max(1.0, APART * period)
+    record, last = blocks.ends(owners, places)
 
     def nearest(present: FloatArray, room: IntArray, needed: int) -> tuple[IntArray, FloatArray]:
         distance = np.maximum(squares - 2.0 * library @ present + present @ present, 0.0)
@@ -39,7 +40,7 @@ def analogue(
             if not np.isfinite(distance[i]):
                 break
             chosen.append(i)
-            distance[(owners == owners[i]) & (np.abs(places - places[i]) < apart)] = np.inf
+            distance[(record == record[i]) & (np.abs(last - last[i]) < apart)] = np.inf
         index = np.array(chosen, dtype=np.int64)
         return index, np.sum((library[index] - present) ** 2, axis=1)
 

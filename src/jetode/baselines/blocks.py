@@ -1,8 +1,9 @@
 """Records as rows of blocks: standardised, averaged to some thirty samples per oscillation, missing ones left missing.
 
 A block is the mean of ``factor`` samples, counted backwards from the end that a forecast starts from, so that nothing
-after it is used; it stands at the middle of its samples.  Methods learn how blocks follow one another, and a cubic
-spline through past and future blocks gives the samples.
+after it is used; it stands at the middle of its samples.  Methods learn how blocks follow one another, from rows of
+blocks that end with the last sample, the one before it and so on (a clean record shows its motion as densely as it was
+sampled), and a cubic spline through past and future blocks gives the samples.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from jetode.signal.scales import filled
 from jetode.support.arrays import BoolArray, FloatArray, IntArray
 
 DENSE = 30.0  # blocks per oscillation: enough for its shape, few enough for windows over two of them
+PHASES = 8  # rows of blocks of one record at most: more are nearly the same
 FAR = 4.0  # ranges of the record: a forecast this far away has failed
 
 # (windows (s, m) with the newest block last) → the block that follows each (s,)
@@ -26,9 +28,12 @@ Step = Callable[[FloatArray], FloatArray]
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """Records of one system in blocks of ``factor`` samples; ``period`` in blocks, ``low`` and ``high`` their range."""
+    """Records of one system in blocks of ``factor`` samples; ``period`` in blocks, ``low`` and ``high`` their range.
+
+    Each of ``parts`` is a row of blocks; ``origins`` has its record and the sample that it ends with."""
 
     parts: tuple[FloatArray, ...]
+    origins: tuple[tuple[int, int], ...]
     factor: int
     period: float
     middle: float
@@ -42,10 +47,13 @@ class Blocks:
         values = np.concatenate([record.values for record in records])
         middle, spread = float(np.nanmean(values)), float(np.nanstd(values))
         factor = max(1, int(period / DENSE))
-        parts = tuple(block_means((record.values - middle) / spread, factor) for record in records)
+        shifts = np.unique(np.linspace(0, factor, min(factor, PHASES), endpoint=False).astype(np.int64)).tolist()
+        origins = tuple((i, record.n - 1 - shift) for i, record in enumerate(records) for shift in shifts)
+        scaled = [(record.values - middle) / spread for record in records]
+        parts = tuple(block_means(scaled[i][: last + 1], factor) for i, last in origins)
         whole = np.concatenate(parts)
         low, high = float(np.nanmin(whole)), float(np.nanmax(whole))
-        return cls(parts, factor, period / factor, middle, spread, low, high)
+        return cls(parts, origins, factor, period / factor, middle, spread, low, high)
 
     def windows(self, length: int, ahead: int = 1) -> tuple[FloatArray, FloatArray, IntArray, IntArray]:
         """Windows (n, length), what follows them ``ahead`` blocks on (n, ahead), and (part, last block) of each; those
@@ -64,6 +72,12 @@ class Blocks:
             none = np.empty(0, dtype=np.int64)
             return np.empty((0, length)), np.empty((0, ahead)), none, none
         return np.concatenate(rows), np.concatenate(futures), np.concatenate(owners), np.concatenate(ends)
+
+    def ends(self, owners: IntArray, places: IntArray) -> tuple[IntArray, IntArray]:
+        """The record and the last sample of blocks, given by part and place."""
+        record, last = np.array(self.origins, dtype=np.int64).reshape(-1, 2)[owners].T
+        sizes = np.array([part.size for part in self.parts], dtype=np.int64)
+        return record, last - self.factor * (sizes[owners] - 1 - places)
 
     def past(self, values: FloatArray, end: int, length: int) -> FloatArray:
         """The last ``length`` blocks up to sample ``end``; gaps are bridged, and before the record stands its first."""

@@ -1,37 +1,47 @@
 """Kernel ridge regression on windows of the past, the strongest black box: x_{n+1} = x_n + Σ_c w_c k(window, c).
 
-A Gaussian kernel on windows of blocks, spanned by some hundred of them (Nyström): with K_cc = L Lᵀ the features
-φ = L⁻¹ k(c, ·) make it a ridge regression, whose Gram matrix serves every weight λ and, less what a fold holds out,
-every fold.
+Settings are chosen on held-out trials with few centres: windows first, then the kernel's width for the best of them.
+The finalists meet again with many, and the forecast is the median of those that carry about as far as the best of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from jetode.baselines.blocks import Blocks
-from jetode.baselines.nested import THRESHOLDS, choose, taken
+from jetode.baselines.kernel_regression import Spanned, Whole, Windows, kernel
+from jetode.baselines.nested import THRESHOLDS, blend, ranked
 from jetode.records.series import Series
-from jetode.signal.trials import Fold, Trials
-from jetode.support.arrays import BoolArray, FloatArray, IntArray
+from jetode.signal.trials import Trials, median
+from jetode.support.arrays import FloatArray, IntArray
+
+Setting = tuple[float, float, float]  # window, width, ridge
 
 
 @dataclass(frozen=True)
 class KernelSettings:
     """What is tried, each number with its reason."""
 
-    windows: tuple[float, ...] = (0.35, 0.8, 1.6)  # oscillations: jets to a slow coordinate
-    widths: tuple[float, ...] = (0.35, 0.9, 2.4)  # std per block of the window: sharp elements to nearly linear
-    ridges: tuple[float, ...] = (1e-8, 1e-6, 1e-4, 1e-2)  # per sample, in units of a feature's size: clean to noisy
+    windows: tuple[float, ...] = (0.12, 0.25, 0.5, 0.9, 1.6)  # oscillations: jets to a slow coordinate
+    widths: tuple[float, ...] = (0.25, 0.45, 1.0, 2.4)  # std per block of the window: sharp elements to nearly linear
+    first: int = 1  # the width that windows are tried with
+    kept: int = 2  # windows that all widths are tried with
+    ridges: tuple[float, ...] = (1e-9, 1e-7, 1e-5, 1e-3, 1e-1)  # of the change's variance: clean to noisy
+    clean: tuple[float, ...] = (1e-9, 1e-7)  # ridges of windows as good as exact: each of them is a centre
     centres: int = 400  # while settings are chosen: the cost grows with their square
-    final: int = 1000  # of the chosen ones, which are few: a laser's held-out score rose from 6.0 to 6.5
-    jitter: float = 1e-9  # of the kernel's 1: keeps nearly equal centres apart
+    rows: int = 3000  # windows meanwhile
+    finer: float = 100.0  # times smaller ridges that more centres may have: few of them leave a misfit like noise
+    finalists: int = 3  # (window, width) that meet again
+    spanning: int = 1200  # centres of noisy finalists
+    whole: int = 2500  # windows of clean finalists
+    most: int = 12_000  # windows in all: a longer record shows little more
     fewest: int = 40  # windows that a regression needs at least
+    members: int = 3  # of the median: more are weaker ones
+    near: float = 0.85  # of the best score: a finalist below is no member
 
 
 DEFAULT = KernelSettings()
@@ -64,137 +74,113 @@ class KernelMap:
     def from_json(cls, data: Mapping[str, Any]) -> KernelMap:
         """Inverse of :meth:`to_json`."""
         numbers = (float(data[name]) for name in ("period", "middle", "spread", "low", "high"))
-        blocks = Blocks((), int(data["factor"]), *numbers)
+        blocks = Blocks((), (), int(data["factor"]), *numbers)
         return cls(blocks, np.array(data["centres"], float), np.array(data["weights"], float), float(data["gamma"]))
 
 
 @dataclass(frozen=True, eq=False)
+class KernelForecast:
+    """The median of some maps, best first."""
+
+    members: tuple[KernelMap, ...]
+
+    def forecasts(self, values: FloatArray, ends: IntArray, steps: int) -> FloatArray:
+        """Rollouts from any ends."""
+        return median([member.forecasts(values, ends, steps) for member in self.members])
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data without the records."""
+        return {"members": [member.to_json() for member in self.members]}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> KernelForecast:
+        """Inverse of :meth:`to_json`; models saved before there were members have one."""
+        return cls(tuple(KernelMap.from_json(member) for member in data.get("members", (data,))))
+
+
+@dataclass(frozen=True, eq=False)
 class KernelFit:
-    """The map of the best setting, and forecasts by settings and weights that had not seen their fold."""
+    """The maps of the best settings, and forecasts by settings and weights that had not seen their fold."""
 
-    map: KernelMap
+    map: KernelForecast
     held_out: FloatArray
-
-
-def kernel(a: FloatArray, b: FloatArray, gamma: float) -> FloatArray:
-    """exp(−γ |a_i − b_j|²)."""
-    squares = np.sum(a * a, axis=1)[:, None] + np.sum(b * b, axis=1) - 2.0 * a @ b.T
-    return np.asarray(np.exp(-gamma * np.maximum(squares, 0.0)))
-
-
-_Sum = tuple[FloatArray, FloatArray, int]  # Gram matrix, moment with the targets, windows
-
-
-@dataclass(frozen=True, eq=False)
-class _Windows:
-    """Windows of one length, the change that follows each, and for every fold which of them show it."""
-
-    x: FloatArray
-    dx: FloatArray
-    inside: tuple[BoolArray, ...]
-
-    @classmethod
-    def of(cls, blocks: Blocks, records: Sequence[Series], trials: Trials, length: int) -> _Windows:
-        """All windows of ``length`` blocks."""
-        x, following, owners, places = blocks.windows(length)
-        inside = tuple(_inside(blocks, records, fold, owners, places, length) for fold in trials.folds)
-        return cls(x, following[:, 0] - x[:, -1], inside)
-
-    def fewest(self) -> int:
-        """Windows that are left without the fold that most of them show."""
-        return min(self.x.shape[0] - int(m.sum()) for m in self.inside)
-
-    def sums(self, features: FloatArray) -> tuple[_Sum, tuple[_Sum, ...]]:
-        """Of all windows and of those of each fold; folds share windows, which are multiplied once."""
-        m = features.shape[1]
-        totals: list[_Sum] = [(np.zeros((m, m)), np.zeros(m), 0)] * (len(self.inside) + 1)
-        shown = (2 ** np.arange(len(self.inside))) @ np.stack(self.inside)
-        for which in np.unique(shown).tolist():
-            rows, targets = features[shown == which], self.dx[shown == which]
-            part = rows.T @ rows, rows.T @ targets, targets.size
-            for i in (0, *(1 + fold for fold in range(len(self.inside)) if which >> fold & 1)):
-                gram, moment, n = totals[i]
-                totals[i] = gram + part[0], moment + part[1], n + part[2]
-        return totals[0], tuple(totals[1:])
-
-
-@dataclass(frozen=True, eq=False)
-class _Regression:
-    """Features of all windows for one (window, width), with the Gram matrices of all and of each fold's windows."""
-
-    centres: FloatArray
-    factor: FloatArray  # L
-    gamma: float
-    gram: FloatArray
-    moment: FloatArray
-    n: int
-    held: tuple[_Sum, ...]
-
-    @classmethod
-    def of(cls, windows: _Windows, width: float, count: int, settings: KernelSettings) -> _Regression:
-        """With ``count`` centres."""
-        x, rng = windows.x, np.random.default_rng(0)
-        chosen = np.sort(rng.choice(x.shape[0], min(count, x.shape[0]), replace=False))
-        centres, gamma = x[chosen], 1.0 / (2.0 * x.shape[1] * width**2)
-        own = kernel(centres, centres, gamma)
-        own[np.diag_indices_from(own)] += settings.jitter
-        factor = cholesky(own, lower=True)
-        features = solve_triangular(factor, kernel(centres, x, gamma), lower=True).T
-        whole, held = windows.sums(features)
-        return cls(centres, factor, gamma, *whole, held)
-
-    def weights(self, ridge: float, fold: int | None = None) -> FloatArray:
-        """Of the centres; without a fold's windows where one is given."""
-        gram, moment, n = self.gram.copy(), self.moment, self.n
-        if fold is not None:
-            less, lost, count = self.held[fold]
-            gram, moment, n = gram - less, moment - lost, n - count
-        size = float(np.trace(gram)) / gram.shape[0]
-        gram[np.diag_indices_from(gram)] += ridge * max(size, 1e-300) + 1e-12 * n
-        solved = cho_solve((cholesky(gram, lower=True), True), moment)
-        return np.asarray(solve_triangular(self.factor, solved, lower=True, trans="T"))
 
 
 def fit_kernel(records: Sequence[Series], trials: Trials, settings: KernelSettings = DEFAULT) -> KernelFit | None:
     """Kernel ridge with settings chosen on the trials; None where the record is too short."""
-    blocks = Blocks.of(records, trials.period)
-    runs: dict[tuple[float, float, float], FloatArray] = {}
-    shown: dict[float, _Windows] = {}
-    for window in settings.windows:
-        found = _Windows.of(blocks, records, trials, max(2, round(window * blocks.period)))
-        if found.fewest() < settings.fewest:
-            continue
-        shown[window] = found
-        for width in settings.widths:
-            rough = _Regression.of(found, width, settings.centres, settings)
-            tried = _tried(rough, blocks, records, trials, settings.ridges, max(THRESHOLDS))
-            runs |= {(window, width, ridge): run for ridge, run in zip(settings.ridges, tried, strict=True)}
-    chosen = choose(runs, records, trials)
-    if chosen is None:
-        return None
-    final: dict[tuple[float, float], _Regression] = {}
-    for window, width, ridge in sorted({chosen.setting, *chosen.of_trials}):
-        if (window, width) not in final:
-            final[window, width] = _Regression.of(shown[window], width, settings.final, settings)
-        runs[window, width, ridge] = _tried(final[window, width], blocks, records, trials, (ridge,), np.inf)[0]
-    window, width, ridge = chosen.setting
-    best = final[window, width]
-    fitted = KernelMap(blocks, best.centres, best.weights(ridge), best.gamma)
-    return KernelFit(fitted, taken(runs, chosen.of_trials))
+    return _Search(Blocks.of(records, trials.period), records, trials, settings).found()
 
 
-def _inside(
-    blocks: Blocks, records: Sequence[Series], fold: Fold, owners: IntArray, places: IntArray, length: int
-) -> BoolArray:
-    """Windows that a fold's samples, or what follows a window, are part of."""
-    n, count = records[fold.record].n, blocks.parts[fold.record].size
-    first = n - blocks.factor * (count - places + length - 1)  # first sample of each window
-    last = first + blocks.factor * (length + 1)
-    return np.asarray((owners == fold.record) & (last > fold.start) & (first < fold.stop))
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """What every step of the search is given."""
+
+    blocks: Blocks
+    records: Sequence[Series]
+    trials: Trials
+    settings: KernelSettings
+
+    def found(self) -> KernelFit | None:
+        """Windows, then widths, then the finalists."""
+        settings = self.settings
+        shown = {window: self.windows(window) for window in settings.windows}
+        shown = {window: found for window, found in shown.items() if found.fewest() >= settings.fewest}
+        rough = {window: found.some(settings.rows) for window, found in shown.items()}
+        runs: dict[Setting, FloatArray] = {}
+        for window, found in rough.items():
+            runs |= self.tried(found, window, settings.widths[settings.first])
+        if not runs:
+            return None
+        best = list(dict.fromkeys(window for window, _, _ in ranked(runs, self.records, self.trials)))
+        for window in best[: settings.kept]:
+            for width in settings.widths[: settings.first] + settings.widths[settings.first + 1 :]:
+                runs |= self.tried(rough[window], window, width)
+        return self.final(runs, shown)
+
+    def windows(self, window: float) -> Windows:
+        """All windows of so many oscillations."""
+        length = max(2, round(window * self.blocks.period))
+        return Windows.of(self.blocks, self.records, self.trials, length).some(self.settings.most)
+
+    def tried(self, windows: Windows, window: float, width: float) -> dict[Setting, FloatArray]:
+        """Held-out forecasts of every ridge."""
+        found, ridges = Spanned.of(windows, width, self.settings.centres), self.settings.ridges
+        runs = held_out(found, self.blocks, self.records, self.trials, ridges, max(THRESHOLDS))
+        return {(window, width, ridge): run for ridge, run in zip(ridges, runs, strict=True)}
+
+    def final(self, runs: Mapping[Setting, FloatArray], shown: Mapping[float, Windows]) -> KernelFit:
+        """The median of the best of the finalists."""
+        settings = self.settings
+        finalists: dict[tuple[float, float], float] = {}
+        for window, width, ridge in ranked(runs, self.records, self.trials):
+            finalists.setdefault((window, width), ridge)
+        found: dict[Setting, Spanned | Whole] = {}
+        again: dict[Setting, FloatArray] = {}
+        for (window, width), ridge in list(finalists.items())[: settings.finalists]:
+            for one, ridges in self.larger(shown[window], width, ridge):
+                tried = held_out(one, self.blocks, self.records, self.trials, ridges, np.inf)
+                again |= {(window, width, r): run for r, run in zip(ridges, tried, strict=True)}
+                found |= {(window, width, r): one for r in ridges}
+        blended = blend(again, self.records, self.trials, settings.members, settings.near)
+        maps = []
+        for setting in blended.members:
+            one = found[setting]
+            maps.append(KernelMap(self.blocks, one.centres, one.weights(setting[2]), one.gamma))
+        return KernelFit(KernelForecast(tuple(maps)), blended.held_out)
+
+    def larger(self, windows: Windows, width: float, ridge: float) -> Iterator[tuple[Spanned | Whole, list[float]]]:
+        """Regressions with many centres about a ridge, each with its ridges."""
+        settings = self.settings
+        about = [r for r in settings.ridges if ridge / settings.finer <= r * (1 + 1e-9) and r <= ridge]
+        exact, noisy = (sorted(set(about) & set(settings.clean)), sorted(set(about) - set(settings.clean)))
+        if exact:
+            yield Whole.of(windows, width, settings.whole), exact
+        if noisy:
+            yield Spanned.of(windows, width, settings.spanning), noisy
 
 
-def _tried(
-    found: _Regression,
+def held_out(
+    found: Spanned | Whole,
     blocks: Blocks,
     records: Sequence[Series],
     trials: Trials,
