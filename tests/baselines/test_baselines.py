@@ -11,7 +11,8 @@ from jetode.baselines.analogue import analogue
 from jetode.baselines.blocks import Blocks, block_means
 from jetode.baselines.contest import BLACK_BOXES, SIMPLE, fit_baseline
 from jetode.baselines.kernel import DEFAULT as KERNEL
-from jetode.baselines.kernel import KernelForecast, fit_kernel
+from jetode.baselines.kernel import fit_kernel
+from jetode.baselines.kernel_map import KernelForecast
 from jetode.baselines.kernel_regression import Spanned, Whole, Windows, kernel
 from jetode.baselines.linear import autoregression, persistence, repetition
 from jetode.baselines.nested import blend
@@ -89,7 +90,7 @@ def test_a_line_is_sampled_exactly_from_its_blocks():
     past = blocks.past(record.values, 200, 5)
     step = past[1] - past[0]
     future = past[-1] + step * np.arange(1, 8)
-    np.testing.assert_allclose(blocks.sampled(past, future, 15), np.arange(200.0, 216.0), rtol=1e-12)
+    np.testing.assert_allclose(blocks.sampled(past[None], future[None], 15)[0], np.arange(200.0, 216.0), rtol=1e-12)
 
 
 def test_blocks_of_every_phase_say_where_they_end():
@@ -132,7 +133,7 @@ def test_spanned_by_all_windows_a_regression_is_the_whole_one(fold):
 
 
 def test_finalists_have_more_centres_than_the_search():
-    few = replace(KERNEL, windows=(0.35,), centres=50, spanning=80, whole=90)
+    few = replace(KERNEL, windows=(0.35,), centres=50, few=50, spanning=80, whole=90)
     fitted = fit_kernel([RECORD], plan([RECORD]), few)
     assert {m.centres.shape[0] for m in fitted.map.members} <= {80, 90}
     assert all(m.centres.shape[0] == m.weights.size for m in fitted.map.members)
@@ -181,7 +182,7 @@ def test_kernel_forecasts_that_fail_early_change_neither_settings_nor_forecasts(
     rng = np.random.default_rng(1)
     noisy = Series(np.cumsum(rng.standard_normal(900)) * 0.2 + np.sin(0.2 * np.arange(900)), 1.0)
     trials = plan([noisy])
-    few = replace(KERNEL, windows=(0.35,), centres=60, spanning=80, whole=80)
+    few = replace(KERNEL, windows=(0.35,), centres=60, few=60, spanning=80, whole=80)
     early = fit_kernel([noisy], trials, few)
     monkeypatch.setattr("jetode.baselines.kernel.THRESHOLDS", (np.inf,))
     late = fit_kernel([noisy], trials, few)

@@ -48,7 +48,7 @@ def analogue(
 
     def rollout(values: FloatArray, ends: IntArray, steps: int) -> FloatArray:
         needed = blocks.count(steps)
-        rows = []
+        pasts, means = [], []
         for end in ends:
             past = blocks.past(values, int(end), length)
             index, squared = nearest(past, room, needed)
@@ -57,8 +57,9 @@ def analogue(
                 follow = blocks.parts[owners[i]][places[i] + 1 : places[i] + 1 + min(needed, int(room[i]))]
                 row[: follow.size] = follow
             weight = 1.0 / (squared + squared.mean() + 1e-12)
-            rows.append(blocks.sampled(past, _mean(futures, weight), steps))
-        return np.stack(rows)
+            pasts.append(past)
+            means.append(_mean(futures, weight))
+        return blocks.sampled(np.stack(pasts), np.stack(means), steps)
 
     return rollout
 

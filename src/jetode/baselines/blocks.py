@@ -9,13 +9,14 @@ sampled), and a cubic spline through past and future blocks gives the samples.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from jetode.records.series import Series
 from jetode.signal.scales import filled
+from jetode.signal.trials import Fold
 from jetode.support.arrays import BoolArray, FloatArray, IntArray
 
 DENSE = 30.0  # blocks per oscillation: enough for its shape, few enough for windows over two of them
@@ -93,20 +94,31 @@ class Blocks:
         out[: ahead.size] = (ahead - self.middle) / self.spread
         return block_means(out, self.factor)
 
-    def sampled(self, past: FloatArray, future: FloatArray, steps: int) -> FloatArray:
-        """Samples 0 … ``steps`` after the end by a spline through blocks, in the records' units; NaN where it ends."""
+    def sampled(self, pasts: FloatArray, futures: FloatArray, steps: int) -> FloatArray:
+        """Samples 0 … ``steps`` after each end by splines through blocks, in the records' units; NaN where they end."""
         from scipy.interpolate import CubicSpline
 
-        known = np.concatenate([past, future[: _sound(future)]])
-        at = self.factor * (np.arange(known.size) - (past.size - 1)) - 0.5 * (self.factor - 1)
+        out = np.full((pasts.shape[0], steps + 1), np.nan)
         wanted = np.arange(steps + 1, dtype=np.float64)
-        out = np.full(steps + 1, np.nan)
-        inside = wanted <= at[-1] + 0.5 * (self.factor - 1)
-        if known.size > 1:
-            out[inside] = CubicSpline(at, known)(wanted[inside])
-        else:
-            out[inside] = known[0]
-        return self.middle + self.spread * out
+        missing = ~np.isfinite(futures)
+        sound = np.where(missing.any(axis=1), missing.argmax(axis=1), futures.shape[1])
+        for count in np.unique(sound).tolist():  # those that end together have one set of knots
+            rows = sound == count
+            known = np.concatenate([pasts[rows], futures[rows, :count]], axis=1)
+            at = self.factor * (np.arange(known.shape[1]) - (pasts.shape[1] - 1)) - 0.5 * (self.factor - 1)
+            inside = wanted <= at[-1] + 0.5 * (self.factor - 1)
+            shown = CubicSpline(at, known, axis=1)(wanted[inside]) if known.shape[1] > 1 else known[:, :1]
+            out[np.ix_(rows, inside)] = shown
+        return np.asarray(self.middle + self.spread * out)
+
+    def without(self, fold: Fold) -> Blocks:
+        """The same with the blocks that show samples of a fold missing."""
+        parts = []
+        for i, part in enumerate(self.parts):
+            record, last = self.ends(np.full(part.size, i), np.arange(part.size))
+            held = (record == fold.record) & (last >= fold.start) & (last - self.factor + 1 < fold.stop)
+            parts.append(np.where(held, np.nan, part))
+        return replace(self, parts=tuple(parts))
 
     def count(self, steps: int) -> int:
         """Blocks that a forecast of ``steps`` samples needs."""
@@ -117,11 +129,14 @@ class Blocks:
         reach = FAR * (self.high - self.low)
         return ~((block > self.low - reach) & (block < self.high + reach))
 
-    def closed_loop(self, step: Step, length: int) -> Callable[[FloatArray, IntArray, int], FloatArray]:
-        """The rollout of a one-block map on its own output."""
+    def closed_loop(
+        self, step: Step, length: int, before: int = 0, prepare: Callable[[FloatArray], FloatArray] | None = None
+    ) -> Callable[[FloatArray, IntArray, int], FloatArray]:
+        """The rollout of a one-block map on its own output; ``prepare`` sees ``before`` blocks more of the pasts."""
 
         def rollout(values: FloatArray, ends: IntArray, steps: int) -> FloatArray:
-            pasts = np.stack([self.past(values, int(end), length) for end in ends])
+            pasts = np.stack([self.past(values, int(end), length + before) for end in ends])
+            pasts = (pasts if prepare is None else prepare(pasts))[:, before:]
             window, count = pasts.copy(), self.count(steps)
             future = np.full((ends.size, count), np.nan)
             alive = np.arange(ends.size)
@@ -133,7 +148,7 @@ class Blocks:
                     break
                 window[alive] = np.column_stack([window[alive, 1:], new[kept]])
                 future[alive, k] = new[kept]
-            return np.stack([self.sampled(p, f, steps) for p, f in zip(pasts, future, strict=True)])
+            return self.sampled(pasts, future, steps)
 
         return rollout
 
@@ -144,9 +159,3 @@ def block_means(values: FloatArray, factor: int) -> FloatArray:
         return np.array(values, dtype=np.float64)
     count = values.size // factor
     return np.asarray(values[values.size - count * factor :].reshape(count, factor).mean(axis=1))
-
-
-def _sound(future: FloatArray) -> int:
-    """Leading values that are there."""
-    missing = ~np.isfinite(future)
-    return int(missing.argmax()) if missing.any() else future.size

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from jetode.baselines.analogue import OPTIONS, analogue
-from jetode.baselines.kernel import KernelForecast, fit_kernel
+from jetode.baselines.kernel import fit_kernel
+from jetode.baselines.kernel_map import KernelForecast
 from jetode.baselines.linear import WINDOWS, autoregression, persistence, repetition
 from jetode.baselines.nested import blend, tried
 from jetode.records.series import Series

@@ -1,25 +1,29 @@
 """Kernel ridge regression on windows of the past, the strongest black box: x_{n+1} = x_n + Σ_c w_c k(window, c).
 
 Settings are chosen on held-out trials with few centres: windows first, then the kernel's width for the best of them.
-The finalists meet again with many, and the forecast is the median of those that carry about as far as the best of them.
+The finalists meet again with many centres, the best of a noisy record also with windows and starts drawn towards what
+it can follow (docs/mathematics.md (7.8)); the forecast is the median of those that carry about as far as the best.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property, partial
 
 import numpy as np
 
 from jetode.baselines.blocks import Blocks
+from jetode.baselines.kernel_map import KernelForecast, KernelMap
 from jetode.baselines.kernel_regression import Spanned, Whole, Windows, kernel
 from jetode.baselines.nested import THRESHOLDS, blend, ranked
 from jetode.records.series import Series
-from jetode.signal.trials import Trials, median
-from jetode.support.arrays import FloatArray, IntArray
+from jetode.signal.noise import noise_floor
+from jetode.signal.trials import Trials
+from jetode.support.arrays import FloatArray
 
 Setting = tuple[float, float, float]  # window, width, ridge
+Final = tuple[float, float, float, bool]  # whether windows are drawn, too
 
 
 @dataclass(frozen=True)
@@ -27,75 +31,35 @@ class KernelSettings:
     """What is tried, each number with its reason."""
 
     windows: tuple[float, ...] = (0.12, 0.25, 0.5, 0.9, 1.6)  # oscillations: jets to a slow coordinate
-    widths: tuple[float, ...] = (0.25, 0.45, 1.0, 2.4)  # std per block of the window: sharp elements to nearly linear
+    widths: tuple[float, ...] = (
+        0.2,
+        0.35,
+        0.6,
+        1.2,
+        2.4,
+    )  # std per block of a window: sharp elements to nearly linear
     first: int = 1  # the width that windows are tried with
     kept: int = 2  # windows that all widths are tried with
-    ridges: tuple[float, ...] = (1e-9, 1e-7, 1e-5, 1e-3, 1e-1)  # of the change's variance: clean to noisy
-    clean: tuple[float, ...] = (1e-9, 1e-7)  # ridges of windows as good as exact: each of them is a centre
-    centres: int = 400  # while settings are chosen: the cost grows with their square
+    clean: float = 2e-3  # std of a block's noise up to which each window of a sample is a centre: more are averaged
+    exact: tuple[float, ...] = (1e-9, 1e-7, 1e-5, 1e-3)  # ridges of a clean record, of the change's variance
+    ridges: tuple[float, ...] = (1e-7, 1e-5, 1e-3, 1e-1)  # of a noisy one
+    centres: int = 400  # of a noisy one while settings are chosen: the cost grows with their square
     rows: int = 3000  # windows meanwhile
+    few: int = 1000  # windows of a clean one meanwhile: sharp maps need them to be told from smooth ones
     finer: float = 100.0  # times smaller ridges that more centres may have: few of them leave a misfit like noise
     finalists: int = 3  # (window, width) that meet again
-    spanning: int = 1200  # centres of noisy finalists
+    spanning: int = 900  # centres of noisy finalists
     whole: int = 2500  # windows of clean finalists
-    most: int = 12_000  # windows in all: a longer record shows little more
+    most: int = 6000  # windows in all: more cost more than they show
     fewest: int = 40  # windows that a regression needs at least
+    drawn: int = 1  # noisy finalists that are tried with windows drawn towards the map, too: it costs as much as all
+    learning: float = 0.2  # ρ of the windows that a second map learns from: closer ones repeat the first's errors
+    starting: float = 0.02  # ρ of the starts: a good map errs by far less than a block's noise
     members: int = 3  # of the median: more are weaker ones
     near: float = 0.85  # of the best score: a finalist below is no member
 
 
 DEFAULT = KernelSettings()
-
-
-@dataclass(frozen=True, eq=False)
-class KernelMap:
-    """A fitted map: the next block from a window of ``centres.shape[1]`` blocks."""
-
-    blocks: Blocks
-    centres: FloatArray
-    weights: FloatArray
-    gamma: float
-
-    def step(self, window: FloatArray) -> FloatArray:
-        """The block after each window."""
-        return np.asarray(window[:, -1] + kernel(window, self.centres, self.gamma) @ self.weights)
-
-    def forecasts(self, values: FloatArray, ends: IntArray, steps: int) -> FloatArray:
-        """Rollouts from any ends."""
-        return self.blocks.closed_loop(self.step, self.centres.shape[1])(values, ends, steps)
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data without the records."""
-        blocks = self.blocks
-        scale = {name: getattr(blocks, name) for name in ("factor", "period", "middle", "spread", "low", "high")}
-        return {"centres": self.centres.tolist(), "weights": self.weights.tolist(), "gamma": self.gamma, **scale}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> KernelMap:
-        """Inverse of :meth:`to_json`."""
-        numbers = (float(data[name]) for name in ("period", "middle", "spread", "low", "high"))
-        blocks = Blocks((), (), int(data["factor"]), *numbers)
-        return cls(blocks, np.array(data["centres"], float), np.array(data["weights"], float), float(data["gamma"]))
-
-
-@dataclass(frozen=True, eq=False)
-class KernelForecast:
-    """The median of some maps, best first."""
-
-    members: tuple[KernelMap, ...]
-
-    def forecasts(self, values: FloatArray, ends: IntArray, steps: int) -> FloatArray:
-        """Rollouts from any ends."""
-        return median([member.forecasts(values, ends, steps) for member in self.members])
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data without the records."""
-        return {"members": [member.to_json() for member in self.members]}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> KernelForecast:
-        """Inverse of :meth:`to_json`; models saved before there were members have one."""
-        return cls(tuple(KernelMap.from_json(member) for member in data.get("members", (data,))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,31 +84,47 @@ class _Search:
     trials: Trials
     settings: KernelSettings
 
+    @cached_property
+    def clean(self) -> bool:
+        """Whether blocks have next to no noise."""
+        longest = max((record.longest_stretch() for record in self.records), key=len)
+        noise = noise_floor(longest.values) / (self.blocks.spread * self.blocks.factor**0.5)
+        return noise <= self.settings.clean
+
+    @property
+    def ridges(self) -> tuple[float, ...]:
+        """Those that suit the noise."""
+        return self.settings.exact if self.clean else self.settings.ridges
+
     def found(self) -> KernelFit | None:
         """Windows, then widths, then the finalists."""
         settings = self.settings
         shown = {window: self.windows(window) for window in settings.windows}
         shown = {window: found for window, found in shown.items() if found.fewest() >= settings.fewest}
-        rough = {window: found.some(settings.rows) for window, found in shown.items()}
         runs: dict[Setting, FloatArray] = {}
-        for window, found in rough.items():
+        for window, found in shown.items():
             runs |= self.tried(found, window, settings.widths[settings.first])
         if not runs:
             return None
         best = list(dict.fromkeys(window for window, _, _ in ranked(runs, self.records, self.trials)))
         for window in best[: settings.kept]:
             for width in settings.widths[: settings.first] + settings.widths[settings.first + 1 :]:
-                runs |= self.tried(rough[window], window, width)
+                runs |= self.tried(shown[window], window, width)
         return self.final(runs, shown)
 
     def windows(self, window: float) -> Windows:
         """All windows of so many oscillations."""
         length = max(2, round(window * self.blocks.period))
-        return Windows.of(self.blocks, self.records, self.trials, length).some(self.settings.most)
+        return Windows.of(self.blocks, self.trials.folds, length).some(self.settings.most)
 
     def tried(self, windows: Windows, window: float, width: float) -> dict[Setting, FloatArray]:
         """Held-out forecasts of every ridge."""
-        found, ridges = Spanned.of(windows, width, self.settings.centres), self.settings.ridges
+        settings, ridges = self.settings, self.ridges
+        found: Spanned | Whole = (
+            Whole.of(windows, width, settings.few)
+            if self.clean
+            else Spanned.of(windows.some(settings.rows), width, settings.centres)
+        )
         runs = held_out(found, self.blocks, self.records, self.trials, ridges, max(THRESHOLDS))
         return {(window, width, ridge): run for ridge, run in zip(ridges, runs, strict=True)}
 
@@ -154,29 +134,54 @@ class _Search:
         finalists: dict[tuple[float, float], float] = {}
         for window, width, ridge in ranked(runs, self.records, self.trials):
             finalists.setdefault((window, width), ridge)
-        found: dict[Setting, Spanned | Whole] = {}
-        again: dict[Setting, FloatArray] = {}
+        made: dict[Final, Callable[[], KernelMap]] = {}
+        again: dict[Final, FloatArray] = {}
+        noisy: dict[Final, Spanned] = {}
         for (window, width), ridge in list(finalists.items())[: settings.finalists]:
-            for one, ridges in self.larger(shown[window], width, ridge):
-                tried = held_out(one, self.blocks, self.records, self.trials, ridges, np.inf)
-                again |= {(window, width, r): run for r, run in zip(ridges, tried, strict=True)}
-                found |= {(window, width, r): one for r in ridges}
+            one, ridges = self.larger(shown[window], width, ridge)
+            tried = held_out(one, self.blocks, self.records, self.trials, ridges, np.inf)
+            for r, run in zip(ridges, tried, strict=True):
+                again[window, width, r, False] = run
+                made[window, width, r, False] = partial(self.map, one, r)
+                if isinstance(one, Spanned):
+                    noisy[window, width, r, False] = one
+        best = [setting for setting in ranked(again, self.records, self.trials) if setting in noisy]
+        for setting in best[: settings.drawn]:
+            given = noisy[setting], setting[:3]
+            again[*setting[:3], True] = self.refined_runs(*given)
+            made[*setting[:3], True] = partial(self.refined, *given)
         blended = blend(again, self.records, self.trials, settings.members, settings.near)
-        maps = []
-        for setting in blended.members:
-            one = found[setting]
-            maps.append(KernelMap(self.blocks, one.centres, one.weights(setting[2]), one.gamma))
-        return KernelFit(KernelForecast(tuple(maps)), blended.held_out)
+        return KernelFit(KernelForecast(tuple(made[setting]() for setting in blended.members)), blended.held_out)
 
-    def larger(self, windows: Windows, width: float, ridge: float) -> Iterator[tuple[Spanned | Whole, list[float]]]:
-        """Regressions with many centres about a ridge, each with its ridges."""
+    def map(self, found: Spanned | Whole, ridge: float) -> KernelMap:
+        """Of all windows."""
+        return KernelMap(self.blocks, found.centres, found.weights(ridge), found.gamma)
+
+    def refined_runs(self, first: Spanned, setting: Setting) -> FloatArray:
+        """Held-out forecasts of refined maps."""
+        rows = []
+        for i, fold in enumerate(self.trials.folds):
+            if fold.ends:
+                values, ends = self.records[fold.record].values, np.array(fold.ends, dtype=np.int64)
+                rows.append(self.refined(first, setting, i).forecasts(values, ends, self.trials.steps))
+        return np.concatenate(rows)
+
+    def refined(self, first: Spanned, setting: Setting, fold: int | None = None) -> KernelMap:
+        """A map of windows drawn towards a first one, both without a fold, that draws its starts, too."""
+        settings, (_, width, ridge) = self.settings, setting
+        begun = KernelMap(self.blocks, first.centres, first.weights(ridge, fold), first.gamma)
+        blocks = self.blocks if fold is None else self.blocks.without(self.trials.folds[fold])
+        windows = Windows.of(begun.drawn_blocks(blocks, settings.learning), (), begun.length).some(settings.most)
+        found = Spanned.of(windows, width, settings.spanning)
+        return KernelMap(self.blocks, found.centres, found.weights(ridge), found.gamma, settings.starting)
+
+    def larger(self, windows: Windows, width: float, ridge: float) -> tuple[Spanned | Whole, list[float]]:
+        """A regression with many centres, and the ridges about one that fewer have."""
         settings = self.settings
-        about = [r for r in settings.ridges if ridge / settings.finer <= r * (1 + 1e-9) and r <= ridge]
-        exact, noisy = (sorted(set(about) & set(settings.clean)), sorted(set(about) - set(settings.clean)))
-        if exact:
-            yield Whole.of(windows, width, settings.whole), exact
-        if noisy:
-            yield Spanned.of(windows, width, settings.spanning), noisy
+        about = [r for r in self.ridges if ridge / settings.finer <= r * (1 + 1e-9) and r <= ridge]
+        if self.clean:
+            return Whole.of(windows, width, settings.whole), about
+        return Spanned.of(windows, width, settings.spanning), about
 
 
 def held_out(
@@ -211,8 +216,5 @@ def held_out(
         if np.isfinite(farthest) and k % half == half - 1:
             off = np.mean((future[alive, k + 1 - half : k + 1] - truth[alive, k + 1 - half : k + 1]) ** 2, axis=1)
             alive = alive[~(off > farthest**2)]
-    count = trials.count
-    return [
-        np.stack([blocks.sampled(pasts[j], future[i * count + j], trials.steps) for j in range(count)])
-        for i in range(len(ridges))
-    ]
+    runs = blocks.sampled(np.tile(np.stack(pasts), (len(ridges), 1)), future, trials.steps)
+    return list(runs.reshape(len(ridges), trials.count, -1))

@@ -15,8 +15,7 @@ import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from jetode.baselines.blocks import Blocks
-from jetode.records.series import Series
-from jetode.signal.trials import Fold, Trials
+from jetode.signal.trials import Fold
 from jetode.support.arrays import BoolArray, FloatArray, IntArray
 
 JITTER = 1e-9  # of the kernel's 1: keeps nearly equal centres apart
@@ -47,10 +46,10 @@ class Windows:
     size: float = 1.0
 
     @classmethod
-    def of(cls, blocks: Blocks, records: Sequence[Series], trials: Trials, length: int) -> Windows:
+    def of(cls, blocks: Blocks, folds: Sequence[Fold], length: int) -> Windows:
         """All windows of ``length`` blocks."""
         x, following, owners, places = blocks.windows(length)
-        inside = tuple(_inside(blocks, fold, owners, places, length) for fold in trials.folds)
+        inside = tuple(_inside(blocks, fold, owners, places, length) for fold in folds)
         change = following[:, 0] - x[:, -1]
         size = float(np.std(change)) if change.size else 1.0
         return cls(x, change / size if size > 0 else change, inside, size if size > 0 else 1.0)
@@ -71,7 +70,9 @@ class Windows:
         """Of all windows and of those of each fold; folds share windows, which are multiplied once."""
         m = features.shape[1]
         totals: list[_Sum] = [(np.zeros((m, m)), np.zeros(m), 0)] * (len(self.inside) + 1)
-        shown = (2 ** np.arange(len(self.inside))) @ np.stack(self.inside)
+        shown = np.zeros(self.dx.size, dtype=np.int64)
+        for i, mask in enumerate(self.inside):
+            shown += 2**i * mask
         for which in np.unique(shown).tolist():
             rows, targets = features[shown == which], self.dx[shown == which]
             part = rows.T @ rows, rows.T @ targets, targets.size

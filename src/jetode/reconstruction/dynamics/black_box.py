@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from jetode.baselines.contest import FittedBaseline, made
-from jetode.baselines.kernel import KernelForecast
+from jetode.baselines.kernel_map import KernelForecast
 from jetode.integration.forecast import Forecast
 from jetode.reconstruction.dynamics.base import Ahead, Coefficient, read_only
 from jetode.reconstruction.dynamics.samples import Samples, StandsOnSamples
