@@ -35,16 +35,19 @@ class KernelMap:
         """Blocks of a window."""
         return int(self.centres.shape[1])
 
+    @property
+    def before(self) -> int:
+        """Blocks before the window of a start that it is drawn with."""
+        return 0 if self.ratio is None else round(SEEN * self.blocks.period)
+
     def step(self, window: FloatArray) -> FloatArray:
         """The block after each window."""
         return np.asarray(window[:, -1] + kernel(window, self.centres, self.gamma) @ self.weights)
 
     def forecasts(self, values: FloatArray, ends: IntArray, steps: int) -> FloatArray:
         """Rollouts from any ends."""
-        if self.ratio is None:
-            return self.blocks.closed_loop(self.step, self.length)(values, ends, steps)
-        before = round(SEEN * self.blocks.period)
-        return self.blocks.closed_loop(self.step, self.length, before, self._drawn)(values, ends, steps)
+        prepare = None if self.ratio is None else self._drawn
+        return self.blocks.closed_loop(self.step, self.length, self.before, prepare)(values, ends, steps)
 
     def slopes(self, window: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The block after each window and its slopes (windows, length)."""
@@ -94,6 +97,11 @@ class KernelForecast:
     """The median of some maps, best first."""
 
     members: tuple[KernelMap, ...]
+
+    @property
+    def seen(self) -> int:
+        """Samples before an end that a forecast looks back on."""
+        return max(m.blocks.factor * (m.length + m.before) for m in self.members)
 
     def forecasts(self, values: FloatArray, ends: IntArray, steps: int) -> FloatArray:
         """Rollouts from any ends."""

@@ -13,14 +13,16 @@ from jetode.baselines.contest import BLACK_BOXES, SIMPLE, fit_simple
 from jetode.integration.windowed_prediction_time import windowed_vpt
 from jetode.reconstruction.dynamics.base import Dynamics
 from jetode.reconstruction.dynamics.black_box import BlackBoxDynamics
+from jetode.reconstruction.dynamics.memory import MemoryDynamics
 from jetode.reconstruction.evidence import ContestEvidence, Entry
 from jetode.reconstruction.held_out_bands import HeldOutBands, recent_size
 from jetode.reconstruction.settings import CONTEST
 from jetode.records.series import Series
-from jetode.signal.trials import Trials
+from jetode.signal.trials import Trials, median
 from jetode.support.arrays import FloatArray, IntArray
 
 Kind = Literal["simple", "equation", "memory", "black box"]
+MEMORY, KERNEL = "memory closure", "kernel ridge"
 PLAIN: tuple[Kind, ...] = ("equation", "memory", "black box")  # from the one that says most to the one that says least
 
 
@@ -92,11 +94,12 @@ class Contest:
 
     def advantage(self, one: Scored) -> tuple[float, float]:
         """(score over the baseline's, mean difference from it in standard errors)."""
-        base = self.baseline
-        gain = one.scores - base.scores
-        error = float(np.std(gain, ddof=1)) / np.sqrt(gain.size) if gain.size > 1 else 0.0
-        z = float(np.mean(gain)) / error if error > 0 else 0.0
-        return one.mean / max(base.mean, CONTEST.least), z
+        return one.mean / max(self.baseline.mean, CONTEST.least), _paired(one, self.baseline)
+
+    def ahead(self, one: Scored, other: Scored) -> bool:
+        """Whether it carries farther than another by more than the trials' own scatter: a short record has few that
+        tell."""
+        return other.mean < CONTEST.as_good * one.mean and _paired(one, other) >= CONTEST.doubt
 
     def beats(self, one: Scored) -> bool:
         """Whether it forecasts farther than the simple methods beyond doubt, and far enough to be of use."""
@@ -119,10 +122,12 @@ class Contest:
         if not sound:
             return self.baseline
         explicit = [s for s in sound if s.contestant.kind != "black box"]
-        farthest = max(s.mean for s in sound)
-        if any(s.mean >= CONTEST.explicit * farthest for s in explicit):
-            sound, farthest = explicit, max(s.mean for s in explicit)
-        enough = CONTEST.as_good * farthest
+        farthest = max(sound, key=lambda s: s.mean)
+        if explicit:
+            nearest = max(explicit, key=lambda s: s.mean)
+            if not self.ahead(farthest, nearest):
+                sound, farthest = explicit, nearest
+        enough = CONTEST.as_good * farthest.mean
         able = [s for s in sound if s.mean >= enough]
         return min(able, key=lambda s: (PLAIN.index(s.contestant.kind), -s.mean))
 
@@ -170,6 +175,13 @@ class Contest:
         )
 
 
+def _paired(one: Scored, other: Scored) -> float:
+    """Mean difference of their scores, start by start, in standard errors."""
+    gain = one.scores - other.scores
+    error = float(np.std(gain, ddof=1)) / np.sqrt(gain.size) if gain.size > 1 else 0.0
+    return float(np.mean(gain)) / error if error > 0 else 0.0
+
+
 def _trend(sizes: FloatArray, ends: IntArray, record: IntArray) -> float:
     """Rank correlation of the motion's size with time, within each record; the mean of them: several decays of one
     system need not begin alike."""
@@ -201,4 +213,23 @@ def simple_contestants(records: Sequence[Series], trials: Trials, names: Sequenc
     return out
 
 
-__all__ = ["BLACK_BOXES", "SIMPLE", "Contest", "Contestant", "Scored", "simple_contestants"]
+def together(contest: Contest, records: Sequence[Series]) -> list[Contestant]:
+    """The mean of a memory closure and kernel ridge where neither leaves the other behind: of two that err in different
+    places it is the safer one."""
+    field = {s.contestant.name: s for s in contest.field}
+    if MEMORY not in field or KERNEL not in field:
+        return []
+    memory, kernel = field[MEMORY], field[KERNEL]
+    if min(memory.mean, kernel.mean) < CONTEST.company * max(memory.mean, kernel.mean):
+        return []
+
+    def dynamics() -> Dynamics:
+        one, other = memory.contestant.dynamics(), kernel.contestant.dynamics()
+        assert isinstance(one, MemoryDynamics) and isinstance(other, BlackBoxDynamics)
+        return MemoryDynamics.of(one.fit, records, other.map)
+
+    held_out = median([memory.contestant.held_out, kernel.contestant.held_out])
+    return [Contestant(f"{MEMORY} with {KERNEL}", "memory", held_out, dynamics)]
+
+
+__all__ = ["BLACK_BOXES", "SIMPLE", "Contest", "Contestant", "Scored", "simple_contestants", "together"]

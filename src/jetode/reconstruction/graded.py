@@ -20,7 +20,16 @@ from jetode.joint.path import paths_through
 from jetode.joint.progress import Budget
 from jetode.memory.fit import fit_memory
 from jetode.reconstruction import advice
-from jetode.reconstruction.contest import BLACK_BOXES, SIMPLE, Contest, Contestant, Scored, simple_contestants
+from jetode.reconstruction.contest import (
+    BLACK_BOXES,
+    MEMORY,
+    SIMPLE,
+    Contest,
+    Contestant,
+    Scored,
+    simple_contestants,
+    together,
+)
 from jetode.reconstruction.dynamics.base import Dynamics
 from jetode.reconstruction.dynamics.black_box import BlackBoxDynamics
 from jetode.reconstruction.dynamics.memory import MemoryDynamics
@@ -52,6 +61,7 @@ def graded(found: Model, fitted: JointFit | None, request: Request, budget: Budg
     if contest.open and not budget.spent:
         say("trying black boxes")
         contest = contest.joined_by(simple_contestants(records, trials, BLACK_BOXES))
+        contest = contest.joined_by(together(contest, records))
     chosen, readable = contest.forecaster, contest.readable
     evidence = contest.evidence(chosen, found.diagnostics.get("evidence"))
     verdict = judge_contest(evidence, None if readable is None else readable.contestant.name, found.verdict)
@@ -75,7 +85,7 @@ def _contestants(
     if memory is not None:
         errors = (memory.held_out - trials.truths(records)) / trials.spread
         least = CONTEST.hopeless * float(np.mean(windowed_vpt(errors, trials.period)))
-        yield Contestant("memory closure", "memory", memory.held_out, lambda: MemoryDynamics.of(memory, records))
+        yield Contestant(MEMORY, "memory", memory.held_out, lambda: MemoryDynamics.of(memory, records))
     if budget.spent:
         return
     say("fitting equations with model error")
