@@ -189,3 +189,9 @@ def test_kernel_forecasts_that_fail_early_change_neither_settings_nor_forecasts(
     for one, other in zip(early.map.members, late.map.members, strict=True):
         np.testing.assert_array_equal(one.weights, other.weights)
     np.testing.assert_array_equal(early.held_out, late.held_out)
+
+
+def test_far_behind_a_rival_one_finalist_will_do():
+    trials, few = plan([RECORD]), replace(KERNEL, windows=(0.35, 0.8), centres=50, few=50, spanning=60, whole=60)
+    assert len(fit_kernel([RECORD], trials, few, rival=1e6).map.members) == 1
+    assert len(fit_kernel([RECORD], trials, few).map.members) == 3

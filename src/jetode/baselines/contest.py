@@ -32,10 +32,11 @@ class FittedBaseline:
     map: KernelForecast | None = None
 
 
-def fit_simple(name: str, records: Sequence[Series], trials: Trials) -> FittedBaseline | None:
-    """One method by its name; None where the record is too short for it."""
+def fit_simple(name: str, records: Sequence[Series], trials: Trials, rival: float = 0.0) -> FittedBaseline | None:
+    """One method by its name; None where the record is too short for it.  ``rival``: the score of another forecast,
+    far behind which it need not be made as good as can be."""
     if name == "kernel ridge":
-        found = fit_kernel(records, trials)
+        found = fit_kernel(records, trials, rival=rival)
         return None if found is None else FittedBaseline(name, found.map.forecasts, found.held_out, (), found.map)
     options, fit = _OPTIONS[name], partial(made, name, period=trials.period)
     runs = tried(options, records, trials, lambda r, s: fit(r, setting=s))

@@ -16,7 +16,7 @@ import numpy as np
 from jetode.baselines.blocks import Blocks
 from jetode.baselines.kernel_map import KernelForecast, KernelMap
 from jetode.baselines.kernel_regression import Spanned, Whole, Windows, kernel
-from jetode.baselines.nested import THRESHOLDS, blend, ranked
+from jetode.baselines.nested import THRESHOLDS, blend, ranked, scores
 from jetode.records.series import Series
 from jetode.signal.noise import noise_floor
 from jetode.signal.trials import Trials
@@ -41,13 +41,14 @@ class KernelSettings:
     first: int = 1  # the width that windows are tried with
     kept: int = 2  # windows that all widths are tried with
     clean: float = 2e-3  # std of a block's noise up to which each window of a sample is a centre: more are averaged
-    exact: tuple[float, ...] = (1e-9, 1e-7, 1e-5, 1e-3)  # ridges of a clean record, of the change's variance
-    ridges: tuple[float, ...] = (1e-7, 1e-5, 1e-3, 1e-1)  # of a noisy one
+    exact: tuple[float, ...] = (1e-9, 1e-7, 1e-5)  # ridges of a clean record, of the change's variance
+    ridges: tuple[float, ...] = (1e-5, 1e-3, 1e-1)  # of a noisy one
     centres: int = 400  # of a noisy one while settings are chosen: the cost grows with their square
     rows: int = 3000  # windows meanwhile
     few: int = 1000  # windows of a clean one meanwhile: sharp maps need them to be told from smooth ones
     finer: float = 100.0  # times smaller ridges that more centres may have: few of them leave a misfit like noise
     finalists: int = 3  # (window, width) that meet again
+    behind: float = 0.7  # of a rival's score: more centres and windows drawn have gained a third at most
     spanning: int = 900  # centres of noisy finalists
     whole: int = 2500  # windows of clean finalists
     most: int = 6000  # windows in all: more cost more than they show
@@ -70,9 +71,14 @@ class KernelFit:
     held_out: FloatArray
 
 
-def fit_kernel(records: Sequence[Series], trials: Trials, settings: KernelSettings = DEFAULT) -> KernelFit | None:
-    """Kernel ridge with settings chosen on the trials; None where the record is too short."""
-    return _Search(Blocks.of(records, trials.period), records, trials, settings).found()
+def fit_kernel(
+    records: Sequence[Series], trials: Trials, settings: KernelSettings = DEFAULT, rival: float = 0.0
+) -> KernelFit | None:
+    """Kernel ridge with settings chosen on the trials; None where the record is too short.
+
+    Where the settings are far behind ``rival``, the score (:func:`.scores`) of another forecast, one finalist will do.
+    """
+    return _Search(Blocks.of(records, trials.period), records, trials, settings, rival).found()
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +89,7 @@ class _Search:
     records: Sequence[Series]
     trials: Trials
     settings: KernelSettings
+    rival: float
 
     @cached_property
     def clean(self) -> bool:
@@ -132,12 +139,16 @@ class _Search:
         """The median of the best of the finalists."""
         settings = self.settings
         finalists: dict[tuple[float, float], float] = {}
-        for window, width, ridge in ranked(runs, self.records, self.trials):
+        order = ranked(runs, self.records, self.trials)
+        for window, width, ridge in order:
             finalists.setdefault((window, width), ridge)
+        truth = self.trials.truths(self.records)
+        behind = scores(runs[order[0]], truth, self.trials).mean() < settings.behind * self.rival
+        count, refined = (1, 0) if behind else (settings.finalists, settings.drawn)
         made: dict[Final, Callable[[], KernelMap]] = {}
         again: dict[Final, FloatArray] = {}
         noisy: dict[Final, Spanned] = {}
-        for (window, width), ridge in list(finalists.items())[: settings.finalists]:
+        for (window, width), ridge in list(finalists.items())[:count]:
             one, ridges = self.larger(shown[window], width, ridge)
             tried = held_out(one, self.blocks, self.records, self.trials, ridges, np.inf)
             for r, run in zip(ridges, tried, strict=True):
@@ -146,7 +157,7 @@ class _Search:
                 if isinstance(one, Spanned):
                     noisy[window, width, r, False] = one
         best = [setting for setting in ranked(again, self.records, self.trials) if setting in noisy]
-        for setting in best[: settings.drawn]:
+        for setting in best[:refined]:
             given = noisy[setting], setting[:3]
             again[*setting[:3], True] = self.refined_runs(*given)
             made[*setting[:3], True] = partial(self.refined, *given)

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from jetode.baselines.contest import BLACK_BOXES, SIMPLE, fit_simple
+from jetode.baselines.nested import scores
 from jetode.integration.windowed_prediction_time import windowed_vpt
 from jetode.reconstruction.dynamics.base import Dynamics
 from jetode.reconstruction.dynamics.black_box import BlackBoxDynamics
@@ -86,6 +87,11 @@ class Contest:
     def baseline(self) -> Scored:
         """The best of the simple methods."""
         return max((s for s in self.field if s.contestant.kind == "simple"), key=lambda s: s.mean)
+
+    @property
+    def rival(self) -> float:
+        """The score, as settings are chosen by, of the farthest so far."""
+        return float(np.mean(scores(self.best.contestant.held_out, self.trials.truths(self.records), self.trials)))
 
     @property
     def best(self) -> Scored:
@@ -195,11 +201,14 @@ def _entry(one: Scored, unit: float) -> Entry:
     return Entry(one.contestant.name, one.contestant.kind, middle, low, high, one.mean, one.contestant.terms)
 
 
-def simple_contestants(records: Sequence[Series], trials: Trials, names: Sequence[str]) -> list[Contestant]:
-    """Simple methods and black boxes by their names, those that the records are long enough for."""
+def simple_contestants(
+    records: Sequence[Series], trials: Trials, names: Sequence[str], rival: float = 0.0
+) -> list[Contestant]:
+    """Simple methods and black boxes by their names, those that the records are long enough for; ``rival`` as in
+    :func:`.fit_simple`."""
     out = []
     for name in names:
-        fitted = fit_simple(name, records, trials)
+        fitted = fit_simple(name, records, trials, rival)
         if fitted is not None:
             kind: Kind = "simple" if name in SIMPLE else "black box"
             out.append(

@@ -60,7 +60,7 @@ def graded(found: Model, fitted: JointFit | None, request: Request, budget: Budg
     contest = Contest.of(_contestants(fitted, request, trials, budget, say), trials, records)
     if contest.open and not budget.spent:
         say("trying black boxes")
-        contest = contest.joined_by(simple_contestants(records, trials, BLACK_BOXES))
+        contest = contest.joined_by(simple_contestants(records, trials, BLACK_BOXES, contest.rival))
         contest = contest.joined_by(together(contest, records))
     chosen, readable = contest.forecaster, contest.readable
     evidence = contest.evidence(chosen, found.diagnostics.get("evidence"))
