@@ -24,7 +24,7 @@ from jetode.support.arrays import FloatArray, IntArray
 
 Kind = Literal["simple", "equation", "memory", "black box"]
 MEMORY, KERNEL = "memory closure", "kernel ridge"
-PLAIN: tuple[Kind, ...] = ("equation", "memory", "black box")  # from the one that says most to the one that says least
+PLAIN: tuple[Kind, ...] = ("equation", "memory")  # what is explicit, from the one that says most on
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,10 +78,15 @@ class Contest:
         return Contest((*self.field, *more.field), self.trials, self.records)
 
     @property
+    def longest(self) -> float:
+        """Oscillations of a trial."""
+        return self.trials.steps / self.trials.period
+
+    @property
     def open(self) -> bool:
         """Whether a black box could still be chosen: not where something explicit is as good as trials can show."""
         explicit = [s.mean for s in self.field if s.contestant.kind in ("equation", "memory")]
-        return max(explicit, default=0.0) < CONTEST.as_good * self.trials.steps / self.trials.period
+        return max(explicit, default=0.0) < CONTEST.all_there * self.longest
 
     @property
     def baseline(self) -> Scored:
@@ -105,7 +110,10 @@ class Contest:
     def ahead(self, one: Scored, other: Scored) -> bool:
         """Whether it carries farther than another by more than the trials' own scatter: a short record has few that
         tell."""
-        return other.mean < CONTEST.as_good * one.mean and _paired(one, other) >= CONTEST.doubt
+        farther = other.mean < CONTEST.as_good * one.mean
+        nearer = self.longest - other.mean > CONTEST.short * (self.longest - one.mean)  # trials end before forecasts do
+        at_end = one.mean >= CONTEST.end * self.longest
+        return (farther or (at_end and nearer)) and _paired(one, other) >= CONTEST.doubt
 
     def beats(self, one: Scored) -> bool:
         """Whether it forecasts farther than the simple methods beyond doubt, and far enough to be of use."""
@@ -117,7 +125,7 @@ class Contest:
         """Whether it is an equation that holds as long as trials can show where a simple method does so too: nothing
         could be farther, and an equation says more (two modes of a beam; an autoregression forecasts them as well)."""
         time, simple = (float(np.median(s.times)) for s in (one, self.baseline))
-        level = CONTEST.level_to_the_end(one.contestant.kind, time, simple, self.trials.steps / self.trials.period)
+        level = CONTEST.level_to_the_end(one.contestant.kind, time, simple, self.longest)
         return level and one.mean >= CONTEST.explicit * self.baseline.mean
 
     @property
@@ -129,12 +137,12 @@ class Contest:
             return self.baseline
         explicit = [s for s in sound if s.contestant.kind != "black box"]
         farthest = max(sound, key=lambda s: s.mean)
-        if explicit:
-            nearest = max(explicit, key=lambda s: s.mean)
-            if not self.ahead(farthest, nearest):
-                sound, farthest = explicit, nearest
-        enough = CONTEST.as_good * farthest.mean
-        able = [s for s in sound if s.mean >= enough]
+        if not explicit:
+            return farthest
+        nearest = max(explicit, key=lambda s: s.mean)
+        if self.ahead(farthest, nearest):
+            return farthest
+        able = [s for s in explicit if s.mean >= CONTEST.as_good * nearest.mean]
         return min(able, key=lambda s: (PLAIN.index(s.contestant.kind), -s.mean))
 
     @property
@@ -176,7 +184,7 @@ class Contest:
             advantage=z,
             oscillation=unit,
             trials=self.trials.count,
-            longest=self.trials.steps / self.trials.period,
+            longest=self.longest,
             exact=exact,
         )
 
