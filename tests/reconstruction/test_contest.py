@@ -269,3 +269,9 @@ def test_near_the_end_of_the_trials_it_counts_how_much_is_lacking():
     assert late.ahead(kernel, memory) and late.forecaster is kernel
     both = contest(made("memory closure", "memory", 0.0021), made("kernel ridge", "black box", 0.002))
     assert both.forecaster.contestant.name == "memory closure"
+
+
+def test_what_is_worth_a_look_is_part_of_the_farthest_time():
+    assert contest().least == 0.0
+    found = contest(made("memory closure", "memory", 0.2), made("kernel ridge", "black box", 0.1))
+    assert found.least == pytest.approx(0.4 * np.mean(found.field[-1].times))

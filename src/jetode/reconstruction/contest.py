@@ -94,6 +94,12 @@ class Contest:
         return max((s for s in self.field if s.contestant.kind == "simple"), key=lambda s: s.mean)
 
     @property
+    def least(self) -> float:
+        """Oscillations for which an equation has to hold to be worth a look: part of the farthest's mean time."""
+        times = [float(np.mean(s.times)) for s in self.field if s.contestant.kind != "simple"]
+        return CONTEST.hopeless * max(times, default=0.0)
+
+    @property
     def rival(self) -> float:
         """The score, as settings are chosen by, of the farthest so far."""
         return float(np.mean(scores(self.best.contestant.held_out, self.trials.truths(self.records), self.trials)))

@@ -101,7 +101,7 @@ class ContestSettings:
     )
     short: float = 2.0  # times as far from that as a black box which is near it: the trials' end hides the rest
     company: float = 0.8  # of the better score: memory and kernel ridge so near each other are also tried together
-    hopeless: float = 0.4  # of a memory closure's mean time: an equation that holds for less is far from ``near``
+    hopeless: float = 0.4  # of the farthest's mean time: an equation that holds for less is far from ``near``
     end: float = 0.95  # of the longest time that trials can show: whoever holds so long cannot be beaten
     near: float = 0.5  # of the best median time: an equation that fails much sooner does not describe the motion
     trend: float = 0.9  # rank correlation of the motion's size with time: it steadily fades or grows
