@@ -5,8 +5,8 @@
 The panel's records, ours and the peers' forecasts ahead (``jetode benchmark panel``), one chunk for each in the folder
 ``OUT``; a second run goes on with those not yet there.  A run is lost where a peer forecasts farther than the returned
 model, which is short of the horizon; the best of nine peers is the luckiest of nine, so the cells' medians are printed
-too.  Exact is wrong where the equation is not the true one or, where none is known, where a clean record's
-forecast ends before the horizon or the record is noisy.
+too.  Exact is wrong where the equation is not the true one (of Chua z: where its function is not) or, where none is
+known, where a clean record's forecast ends before the horizon or the record is noisy.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ def is_wrong(result: Mapping[str, Any]) -> bool:
     """Whether an exact grade is not deserved."""
     if not result["trusted"]:
         return False
-    if "right" in result:
-        return not result["right"]
+    for known in ("right", "function"):
+        if known in result:
+            return not result[known]
     return bool(result["noise"] > 0 or result["vpt"] < TIE * result["horizon"])
 
 

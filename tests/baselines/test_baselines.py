@@ -11,9 +11,11 @@ from jetode.baselines.analogue import analogue
 from jetode.baselines.blocks import Blocks, block_means
 from jetode.baselines.contest import BLACK_BOXES, SIMPLE, fit_baseline
 from jetode.baselines.kernel import DEFAULT as KERNEL
-from jetode.baselines.kernel import KernelMap, _Regression, _Windows, fit_kernel, kernel
+from jetode.baselines.kernel import fit_kernel
+from jetode.baselines.kernel_map import KernelForecast
+from jetode.baselines.kernel_regression import Spanned, Whole, Windows, kernel
 from jetode.baselines.linear import autoregression, persistence, repetition
-from jetode.baselines.nested import choose
+from jetode.baselines.nested import blend
 from jetode.records.series import Series
 from jetode.signal.trials import plan
 from jetode.support.errors import InputError
@@ -88,34 +90,59 @@ def test_a_line_is_sampled_exactly_from_its_blocks():
     past = blocks.past(record.values, 200, 5)
     step = past[1] - past[0]
     future = past[-1] + step * np.arange(1, 8)
-    np.testing.assert_allclose(blocks.sampled(past, future, 15), np.arange(200.0, 216.0), rtol=1e-12)
+    np.testing.assert_allclose(blocks.sampled(past[None], future[None], 15)[0], np.arange(200.0, 216.0), rtol=1e-12)
 
 
-def test_kernel_weights_without_a_fold_are_those_of_the_other_windows():
+def test_blocks_of_every_phase_say_where_they_end():
+    blocks = Blocks.of([RECORD, RECORD.slice(0, 700)], 90.0)
+    _, _, owners, places = blocks.windows(4)
+    record, last = blocks.ends(owners, places)
+    assert set(record.tolist()) == {0, 1}
+    for i in (0, 17, owners.size - 1):
+        values = (RECORD, RECORD.slice(0, 700))[record[i]].values[last[i] - 2 : last[i] + 1]
+        expected = (values.mean() - blocks.middle) / blocks.spread
+        assert blocks.parts[owners[i]][places[i]] == pytest.approx(expected)
+    assert np.unique(last[record == 0]).size > 0.9 * RECORD.n  # at every sample
+
+
+RANDOM, AT = np.random.default_rng(0), np.arange(120)
+FOLDS = (AT >= 30, AT >= 70, (AT >= 10) & (AT < 40))
+WINDOWS = Windows(RANDOM.standard_normal((120, 3)), RANDOM.standard_normal(120), FOLDS, 2.0)
+
+
+@pytest.mark.parametrize("fold", [None, 0, 1, 2])
+def test_weights_of_whole_windows_solve_the_regression_of_those_not_held_out(fold):
+    found = Whole.of(WINDOWS, 1.0, 200)
+    weights = found.weights(1e-3, fold)
+    left = np.ones(120, dtype=bool) if fold is None else ~FOLDS[fold]
+    np.testing.assert_allclose(
+        kernel(WINDOWS.x[left], WINDOWS.x, found.gamma) @ weights + 1e-3 * weights[left],
+        2.0 * WINDOWS.dx[left],
+        atol=1e-9,
+    )
+    assert not weights[~left].any()
+
+
+@pytest.mark.parametrize("fold", [None, 0, 1, 2])
+def test_spanned_by_all_windows_a_regression_is_the_whole_one(fold):
     """Folds share windows: each is weighed once and taken off wherever it is held out."""
-    rng, at = np.random.default_rng(0), np.arange(120)
-    x, y = rng.standard_normal((120, 3)), rng.standard_normal(120)
-    folds = (at >= 30, at >= 70, (at >= 10) & (at < 40))
-    found = _Regression.of(_Windows(x, y, folds), 1.0, 100, KERNEL)
-    shown = kernel(x, found.centres, found.gamma)
-    for i, held in enumerate((*folds, np.zeros(120, dtype=bool))):
-        weights = found.weights(1e-3, i if i < len(folds) else None)
-        features = np.linalg.solve(found.factor, shown[~held].T).T
-        gram = features.T @ features
-        gram += (1e-3 * np.trace(gram) / gram.shape[0] + 1e-12 * (~held).sum()) * np.eye(gram.shape[0])
-        direct = np.linalg.solve(found.factor.T, np.linalg.solve(gram, features.T @ y[~held]))
-        np.testing.assert_allclose(shown @ weights, shown @ direct, atol=1e-7)
+    left = np.ones(120, dtype=bool) if fold is None else ~FOLDS[fold]
+    spanned, whole = Spanned.of(WINDOWS, 1.0, 120), Whole.of(WINDOWS, 1.0, 120)
+    shown = kernel(WINDOWS.x[left], WINDOWS.x, whole.gamma)
+    np.testing.assert_allclose(shown @ spanned.weights(1e-2, fold), shown @ whole.weights(1e-2, fold), atol=1e-4)
 
 
-def test_the_chosen_kernel_has_more_centres_than_the_search():
-    fitted = fit_kernel([RECORD], plan([RECORD]), replace(KERNEL, centres=50, final=80))
-    assert fitted.map.centres.shape[0] == 80 == fitted.map.weights.size
+def test_finalists_have_more_centres_than_the_search():
+    few = replace(KERNEL, windows=(0.35,), centres=50, few=50, spanning=80, whole=90)
+    fitted = fit_kernel([RECORD], plan([RECORD]), few)
+    assert {m.centres.shape[0] for m in fitted.map.members} <= {80, 90}
+    assert all(m.centres.shape[0] == m.weights.size for m in fitted.map.members)
 
 
 def test_a_kernel_map_is_the_same_after_json():
     trials = plan([RECORD])
     fitted = fit_kernel([RECORD], trials)
-    again = KernelMap.from_json(fitted.map.to_json())
+    again = KernelForecast.from_json(fitted.map.to_json())
     assert np.array_equal(again.forecasts(WAVE, ENDS, 50), fitted.map.forecasts(WAVE, ENDS, 50))
     assert np.abs(fitted.map.forecasts(WAVE, ENDS, 100) - truth(WAVE, 100)).max() < 0.1
 
@@ -126,8 +153,21 @@ def test_the_choice_of_a_fold_does_not_see_it():
     fold = np.repeat(np.arange(len(trials.folds)), [len(f.ends) for f in trials.folds])
     good, lucky = right + 0.5 * np.std(WAVE), right + 3.0
     lucky[fold == 0] = right[fold == 0]  # perfect on the first fold alone
-    chosen = choose({"good": good, "lucky": lucky}, [RECORD], trials)
+    chosen = blend({"good": good, "lucky": lucky}, [RECORD], trials)
     assert np.array_equal(chosen.held_out[fold == 0], good[fold == 0])
+    assert chosen.members == ("good",)
+
+
+def test_a_blend_is_the_median_of_those_near_the_best():
+    trials = plan([RECORD])
+    right = trials.truths([RECORD])
+    std = np.std(WAVE)
+    runs = {"a": right + 0.1 * std, "b": right - 0.15 * std, "c": right - 0.1 * std, "bad": right + 3.0 * std}
+    found = blend(runs, [RECORD], trials, most=3, near=0.5)
+    assert set(found.members) == {"a", "b", "c"}
+    np.testing.assert_allclose(found.held_out, right - 0.1 * std)
+    pair = {name: runs[name] for name in ("a", "c")}
+    assert len(blend(pair, [RECORD], trials, most=3, near=0.5).members) == 1  # of two there is no median
 
 
 def test_an_unknown_method_and_too_short_a_record_are_refused():
@@ -142,9 +182,16 @@ def test_kernel_forecasts_that_fail_early_change_neither_settings_nor_forecasts(
     rng = np.random.default_rng(1)
     noisy = Series(np.cumsum(rng.standard_normal(900)) * 0.2 + np.sin(0.2 * np.arange(900)), 1.0)
     trials = plan([noisy])
-    few = replace(KERNEL, windows=(0.35,), centres=60)
+    few = replace(KERNEL, windows=(0.35,), centres=60, few=60, spanning=80, whole=80)
     early = fit_kernel([noisy], trials, few)
     monkeypatch.setattr("jetode.baselines.kernel.THRESHOLDS", (np.inf,))
     late = fit_kernel([noisy], trials, few)
-    np.testing.assert_array_equal(early.map.weights, late.map.weights)
+    for one, other in zip(early.map.members, late.map.members, strict=True):
+        np.testing.assert_array_equal(one.weights, other.weights)
     np.testing.assert_array_equal(early.held_out, late.held_out)
+
+
+def test_far_behind_a_rival_one_finalist_will_do():
+    trials, few = plan([RECORD]), replace(KERNEL, windows=(0.35, 0.8), centres=50, few=50, spanning=60, whole=60)
+    assert len(fit_kernel([RECORD], trials, few, rival=1e6).map.members) == 1
+    assert len(fit_kernel([RECORD], trials, few).map.members) == 3

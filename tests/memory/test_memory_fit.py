@@ -10,7 +10,7 @@ import pytest
 
 from jetode import systems
 from jetode.integration.windowed_prediction_time import windowed_vpt
-from jetode.memory.fit import MemoryFit, fit_memory, median
+from jetode.memory.fit import MemoryFit, fit_memory
 from jetode.memory.settings import DEFAULT
 from jetode.records.series import Series
 from jetode.signal.trials import plan
@@ -74,12 +74,6 @@ def test_json_round_trip(record, fitted):
     ends = np.array([2000])
     np.testing.assert_array_equal(back.forecasts(record.values, ends, 50), fitted.forecasts(record.values, ends, 50))
     np.testing.assert_array_equal(back.held_out, fitted.held_out)
-
-
-def test_median_of_those_that_go_on():
-    gone = np.nan
-    runs = [np.array([[1.0, 2.0, gone, gone]]), np.array([[3.0, gone, gone, gone]]), np.array([[2.0, 4.0, 1.0, gone]])]
-    np.testing.assert_array_equal(median(runs), [[2.0, 3.0, 1.0, gone]])
 
 
 def test_an_interruption_ends_the_search(record):

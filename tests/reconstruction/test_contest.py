@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from jetode.baselines.contest import SIMPLE
+from jetode.baselines.kernel import DEFAULT as KERNEL
+from jetode.baselines.kernel import fit_kernel
 from jetode.integration.dop853 import Stop
 from jetode.integration.forecast import Forecast
-from jetode.reconstruction.contest import Contest, Contestant, _trend, simple_contestants
+from jetode.memory.fit import fit_memory
+from jetode.memory.settings import DEFAULT
+from jetode.reconstruction.contest import Contest, Contestant, _trend, simple_contestants, together
 from jetode.reconstruction.dynamics.base import Ahead
 from jetode.reconstruction.dynamics.black_box import BlackBoxDynamics
+from jetode.reconstruction.dynamics.memory import MemoryDynamics
 from jetode.reconstruction.evidence import ContestEvidence
 from jetode.reconstruction.held_out_bands import HeldOutBands
-from jetode.reconstruction.verdict import Verdict, judge_contest
+from jetode.reconstruction.verdict import METHODS, Verdict, judge_contest
 from jetode.records.series import Series
 from jetode.signal.trials import plan
 
@@ -23,6 +31,8 @@ WAVE = np.sin(2 * np.pi * T / 40) * (1 + 0.5 * np.sin(2 * np.pi * T / 333))
 RECORD = Series(WAVE, 0.1)
 TRIALS = plan([RECORD])
 TRUTH = TRIALS.truths([RECORD])
+FEW = replace(KERNEL, windows=(0.35,), centres=60, few=60, spanning=80, whole=80)
+LAST = np.array([WAVE.size - 1])
 REFUSED = Verdict("none", "No equation fits.", "Try another channel.")
 
 
@@ -152,6 +162,36 @@ def test_bands_of_a_fading_record_shrink_with_it():
     assert steady.bands(steady.baseline).period == 0
 
 
+def scattered(name, kind, growth, seed):
+    """A contestant whose forecasts are good from some starts and bad from others."""
+    ahead = np.arange(TRIALS.steps + 1) / TRIALS.period
+    luck = np.random.default_rng(seed).uniform(0.3, 3.0, (TRIALS.count, 1))
+    return Contestant(name, kind, TRUTH + growth * RECORD.std * ahead * luck, lambda: name)
+
+
+def test_a_black_box_needs_trials_that_tell_it_from_an_equation():
+    explicit = made("memory closure", "memory", 0.2)
+    assert contest(explicit, made("kernel ridge", "black box", 0.17)).forecaster.contestant.name == "kernel ridge"
+    found = contest(scattered("memory closure", "memory", 0.2, 1), scattered("kernel ridge", "black box", 0.19, 2))
+    kernel, memory = sorted(found.field, key=lambda s: s.contestant.kind)[:2]
+    if memory.mean < 0.95 * kernel.mean:  # ahead, and by less than the starts' own scatter
+        assert not found.ahead(kernel, memory)
+    assert found.forecaster.contestant.kind == "memory"
+
+
+def test_near_equals_are_also_tried_together():
+    kinds = ("memory closure", "memory", 0.3), ("kernel ridge", "black box", -0.3)
+    sides = [Contestant(name, kind, TRUTH + error, lambda: None) for name, kind, error in kinds]
+    found = contest(*sides)
+    (both,) = together(found, [RECORD])
+    np.testing.assert_allclose(both.held_out, TRUTH, atol=1e-12)
+    assert both.kind == "memory" and both.name in METHODS
+    assert found.joined_by([both]).forecaster.contestant is both
+    assert not together(contest(sides[0]), [RECORD])
+    far = made("kernel ridge", "black box", 0.9)
+    assert not together(contest(made("memory closure", "memory", 0.2), far), [RECORD])
+
+
 # -- dynamics that run from samples -------------------------------------------------------------------------------
 
 
@@ -170,6 +210,21 @@ def test_a_black_box_forecasts_from_the_end_of_any_record_and_after_json(name):
     np.testing.assert_allclose(there.values, from_inside.values)
     coarse = dynamics.forecast(Ahead(4.0, 2 * RECORD.dt))
     np.testing.assert_allclose(coarse.values, run.values[::2])
+
+
+def test_a_memory_closure_with_kernel_ridge_forecasts_their_mean_also_after_json():
+    quick = replace(DEFAULT, memories=((3, 0.3),), degree=2, lengths=(), kept=(), rounds=0)
+    memory, kernel = fit_memory([RECORD], TRIALS, quick), fit_kernel([RECORD], TRIALS, FEW)
+    both = MemoryDynamics.of(memory, [RECORD], kernel.map)
+    ahead = Ahead(4.0, RECORD.dt)
+    alone, other = (
+        MemoryDynamics.of(memory, [RECORD]).forecast(ahead).values,
+        both.beside.forecasts(WAVE, LAST, 40)[0],
+    )
+    np.testing.assert_allclose(both.forecast(ahead).values, 0.5 * (alone + other))
+    saved = MemoryDynamics.from_json(json.loads(json.dumps(both.to_json())))
+    np.testing.assert_allclose(saved.forecast(ahead).values, both.forecast(ahead).values)
+    assert both.samples.keep >= kernel.map.seen
 
 
 def test_bands_of_a_fading_record_widen_as_its_errors_have_grown():
@@ -204,3 +259,19 @@ def test_the_trend_of_several_decays_is_that_of_each():
     assert _trend(sizes, ends, record) == pytest.approx(-1.0)
     assert abs(_trend(sizes, ends, np.zeros(30, dtype=int))) < 0.5
     assert _trend(sizes[:2], ends[:2], record[:2]) == 0.0
+
+
+def test_near_the_end_of_the_trials_it_counts_how_much_is_lacking():
+    """Their end hides how much farther a forecast goes: 9.9 of 10 oscillations is far better than 9.6."""
+    late = contest(made("memory closure", "memory", 0.006), made("kernel ridge", "black box", 0.002))
+    memory, kernel = late.field[2:]
+    assert 0.95 * kernel.mean < memory.mean < 0.98 * late.longest < kernel.mean
+    assert late.ahead(kernel, memory) and late.forecaster is kernel
+    both = contest(made("memory closure", "memory", 0.0021), made("kernel ridge", "black box", 0.002))
+    assert both.forecaster.contestant.name == "memory closure"
+
+
+def test_what_is_worth_a_look_is_part_of_the_farthest_time():
+    assert contest().least == 0.0
+    found = contest(made("memory closure", "memory", 0.2), made("kernel ridge", "black box", 0.1))
+    assert found.least == pytest.approx(0.4 * np.mean(found.field[-1].times))

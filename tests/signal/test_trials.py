@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from jetode.records.series import Series
-from jetode.signal.trials import TrialSettings, _spread, plan
+from jetode.signal.trials import TrialSettings, _spread, median, plan
 
 PERIOD = 40
 SINE = Series(np.sin(2 * np.pi * np.arange(2000) / PERIOD), 0.1)
@@ -61,3 +61,9 @@ def test_starts_see_all_phases_of_an_oscillation_that_they_would_beat_with():
     gaps = np.diff(np.concatenate([phases, phases[:1] + 1.0]))
     assert gaps.max() < 0.15
     assert _spread(5, 5, 1).tolist() == [5]
+
+
+def test_median_of_those_that_go_on():
+    gone = np.nan
+    runs = [np.array([[1.0, 2.0, gone, gone]]), np.array([[3.0, gone, gone, gone]]), np.array([[2.0, 4.0, 1.0, gone]])]
+    np.testing.assert_array_equal(median(runs), [[2.0, 3.0, 1.0, gone]])

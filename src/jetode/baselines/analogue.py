@@ -28,7 +28,8 @@ def analogue(
     library, _, owners, places = blocks.windows(length)
     if not 0 < 2 * count <= library.shape[0]:
         return None
-    squares, apart = np.sum(library**2, axis=1), max(1, round(APART * blocks.period))
+    squares, apart = np.sum(library**2, axis=1), max(1.0, APART * period)
+    record, last = blocks.ends(owners, places)
 
     def nearest(present: FloatArray, room: IntArray, needed: int) -> tuple[IntArray, FloatArray]:
         distance = np.maximum(squares - 2.0 * library @ present + present @ present, 0.0)
@@ -39,7 +40,7 @@ def analogue(
             if not np.isfinite(distance[i]):
                 break
             chosen.append(i)
-            distance[(owners == owners[i]) & (np.abs(places - places[i]) < apart)] = np.inf
+            distance[(record == record[i]) & (np.abs(last - last[i]) < apart)] = np.inf
         index = np.array(chosen, dtype=np.int64)
         return index, np.sum((library[index] - present) ** 2, axis=1)
 
@@ -47,7 +48,7 @@ def analogue(
 
     def rollout(values: FloatArray, ends: IntArray, steps: int) -> FloatArray:
         needed = blocks.count(steps)
-        rows = []
+        pasts, means = [], []
         for end in ends:
             past = blocks.past(values, int(end), length)
             index, squared = nearest(past, room, needed)
@@ -56,8 +57,9 @@ def analogue(
                 follow = blocks.parts[owners[i]][places[i] + 1 : places[i] + 1 + min(needed, int(room[i]))]
                 row[: follow.size] = follow
             weight = 1.0 / (squared + squared.mean() + 1e-12)
-            rows.append(blocks.sampled(past, _mean(futures, weight), steps))
-        return np.stack(rows)
+            pasts.append(past)
+            means.append(_mean(futures, weight))
+        return blocks.sampled(np.stack(pasts), np.stack(means), steps)
 
     return rollout
 

@@ -1,23 +1,26 @@
 """Records as rows of blocks: standardised, averaged to some thirty samples per oscillation, missing ones left missing.
 
 A block is the mean of ``factor`` samples, counted backwards from the end that a forecast starts from, so that nothing
-after it is used; it stands at the middle of its samples.  Methods learn how blocks follow one another, and a cubic
-spline through past and future blocks gives the samples.
+after it is used; it stands at the middle of its samples.  Methods learn how blocks follow one another, from rows of
+blocks that end with the last sample, the one before it and so on (a clean record shows its motion as densely as it was
+sampled), and a cubic spline through past and future blocks gives the samples.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from jetode.records.series import Series
 from jetode.signal.scales import filled
+from jetode.signal.trials import Fold
 from jetode.support.arrays import BoolArray, FloatArray, IntArray
 
 DENSE = 30.0  # blocks per oscillation: enough for its shape, few enough for windows over two of them
+PHASES = 8  # rows of blocks of one record at most: more are nearly the same
 FAR = 4.0  # ranges of the record: a forecast this far away has failed
 
 # (windows (s, m) with the newest block last) → the block that follows each (s,)
@@ -26,9 +29,12 @@ Step = Callable[[FloatArray], FloatArray]
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """Records of one system in blocks of ``factor`` samples; ``period`` in blocks, ``low`` and ``high`` their range."""
+    """Records of one system in blocks of ``factor`` samples; ``period`` in blocks, ``low`` and ``high`` their range.
+
+    Each of ``parts`` is a row of blocks; ``origins`` has its record and the sample that it ends with."""
 
     parts: tuple[FloatArray, ...]
+    origins: tuple[tuple[int, int], ...]
     factor: int
     period: float
     middle: float
@@ -42,10 +48,13 @@ class Blocks:
         values = np.concatenate([record.values for record in records])
         middle, spread = float(np.nanmean(values)), float(np.nanstd(values))
         factor = max(1, int(period / DENSE))
-        parts = tuple(block_means((record.values - middle) / spread, factor) for record in records)
+        shifts = np.unique(np.linspace(0, factor, min(factor, PHASES), endpoint=False).astype(np.int64)).tolist()
+        origins = tuple((i, record.n - 1 - shift) for i, record in enumerate(records) for shift in shifts)
+        scaled = [(record.values - middle) / spread for record in records]
+        parts = tuple(block_means(scaled[i][: last + 1], factor) for i, last in origins)
         whole = np.concatenate(parts)
         low, high = float(np.nanmin(whole)), float(np.nanmax(whole))
-        return cls(parts, factor, period / factor, middle, spread, low, high)
+        return cls(parts, origins, factor, period / factor, middle, spread, low, high)
 
     def windows(self, length: int, ahead: int = 1) -> tuple[FloatArray, FloatArray, IntArray, IntArray]:
         """Windows (n, length), what follows them ``ahead`` blocks on (n, ahead), and (part, last block) of each; those
@@ -65,6 +74,12 @@ class Blocks:
             return np.empty((0, length)), np.empty((0, ahead)), none, none
         return np.concatenate(rows), np.concatenate(futures), np.concatenate(owners), np.concatenate(ends)
 
+    def ends(self, owners: IntArray, places: IntArray) -> tuple[IntArray, IntArray]:
+        """The record and the last sample of blocks, given by part and place."""
+        record, last = np.array(self.origins, dtype=np.int64).reshape(-1, 2)[owners].T
+        sizes = np.array([part.size for part in self.parts], dtype=np.int64)
+        return record, last - self.factor * (sizes[owners] - 1 - places)
+
     def past(self, values: FloatArray, end: int, length: int) -> FloatArray:
         """The last ``length`` blocks up to sample ``end``; gaps are bridged, and before the record stands its first."""
         first = max(0, end + 1 - self.factor * length)
@@ -79,20 +94,31 @@ class Blocks:
         out[: ahead.size] = (ahead - self.middle) / self.spread
         return block_means(out, self.factor)
 
-    def sampled(self, past: FloatArray, future: FloatArray, steps: int) -> FloatArray:
-        """Samples 0 … ``steps`` after the end by a spline through blocks, in the records' units; NaN where it ends."""
+    def sampled(self, pasts: FloatArray, futures: FloatArray, steps: int) -> FloatArray:
+        """Samples 0 … ``steps`` after each end by splines through blocks, in the records' units; NaN where they end."""
         from scipy.interpolate import CubicSpline
 
-        known = np.concatenate([past, future[: _sound(future)]])
-        at = self.factor * (np.arange(known.size) - (past.size - 1)) - 0.5 * (self.factor - 1)
+        out = np.full((pasts.shape[0], steps + 1), np.nan)
         wanted = np.arange(steps + 1, dtype=np.float64)
-        out = np.full(steps + 1, np.nan)
-        inside = wanted <= at[-1] + 0.5 * (self.factor - 1)
-        if known.size > 1:
-            out[inside] = CubicSpline(at, known)(wanted[inside])
-        else:
-            out[inside] = known[0]
-        return self.middle + self.spread * out
+        missing = ~np.isfinite(futures)
+        sound = np.where(missing.any(axis=1), missing.argmax(axis=1), futures.shape[1])
+        for count in np.unique(sound).tolist():  # those that end together have one set of knots
+            rows = sound == count
+            known = np.concatenate([pasts[rows], futures[rows, :count]], axis=1)
+            at = self.factor * (np.arange(known.shape[1]) - (pasts.shape[1] - 1)) - 0.5 * (self.factor - 1)
+            inside = wanted <= at[-1] + 0.5 * (self.factor - 1)
+            shown = CubicSpline(at, known, axis=1)(wanted[inside]) if known.shape[1] > 1 else known[:, :1]
+            out[np.ix_(rows, inside)] = shown
+        return np.asarray(self.middle + self.spread * out)
+
+    def without(self, fold: Fold) -> Blocks:
+        """The same with the blocks that show samples of a fold missing."""
+        parts = []
+        for i, part in enumerate(self.parts):
+            record, last = self.ends(np.full(part.size, i), np.arange(part.size))
+            held = (record == fold.record) & (last >= fold.start) & (last - self.factor + 1 < fold.stop)
+            parts.append(np.where(held, np.nan, part))
+        return replace(self, parts=tuple(parts))
 
     def count(self, steps: int) -> int:
         """Blocks that a forecast of ``steps`` samples needs."""
@@ -103,11 +129,14 @@ class Blocks:
         reach = FAR * (self.high - self.low)
         return ~((block > self.low - reach) & (block < self.high + reach))
 
-    def closed_loop(self, step: Step, length: int) -> Callable[[FloatArray, IntArray, int], FloatArray]:
-        """The rollout of a one-block map on its own output."""
+    def closed_loop(
+        self, step: Step, length: int, before: int = 0, prepare: Callable[[FloatArray], FloatArray] | None = None
+    ) -> Callable[[FloatArray, IntArray, int], FloatArray]:
+        """The rollout of a one-block map on its own output; ``prepare`` sees ``before`` blocks more of the pasts."""
 
         def rollout(values: FloatArray, ends: IntArray, steps: int) -> FloatArray:
-            pasts = np.stack([self.past(values, int(end), length) for end in ends])
+            pasts = np.stack([self.past(values, int(end), length + before) for end in ends])
+            pasts = (pasts if prepare is None else prepare(pasts))[:, before:]
             window, count = pasts.copy(), self.count(steps)
             future = np.full((ends.size, count), np.nan)
             alive = np.arange(ends.size)
@@ -119,7 +148,7 @@ class Blocks:
                     break
                 window[alive] = np.column_stack([window[alive, 1:], new[kept]])
                 future[alive, k] = new[kept]
-            return np.stack([self.sampled(p, f, steps) for p, f in zip(pasts, future, strict=True)])
+            return self.sampled(pasts, future, steps)
 
         return rollout
 
@@ -130,9 +159,3 @@ def block_means(values: FloatArray, factor: int) -> FloatArray:
         return np.array(values, dtype=np.float64)
     count = values.size // factor
     return np.asarray(values[values.size - count * factor :].reshape(count, factor).mean(axis=1))
-
-
-def _sound(future: FloatArray) -> int:
-    """Leading values that are there."""
-    missing = ~np.isfinite(future)
-    return int(missing.argmax()) if missing.any() else future.size

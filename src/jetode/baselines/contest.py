@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from jetode.baselines.analogue import OPTIONS, analogue
-from jetode.baselines.kernel import KernelMap, fit_kernel
+from jetode.baselines.kernel import fit_kernel
+from jetode.baselines.kernel_map import KernelForecast
 from jetode.baselines.linear import WINDOWS, autoregression, persistence, repetition
-from jetode.baselines.nested import choose, tried
+from jetode.baselines.nested import blend, tried
 from jetode.records.series import Series
 from jetode.signal.trials import Rollout, Trials, plan
 from jetode.support.arrays import FloatArray
@@ -28,20 +29,23 @@ class FittedBaseline:
     forecasts: Rollout
     held_out: FloatArray
     setting: tuple[float, ...] = ()
-    map: KernelMap | None = None
+    map: KernelForecast | None = None
 
 
-def fit_simple(name: str, records: Sequence[Series], trials: Trials) -> FittedBaseline | None:
-    """One method by its name; None where the record is too short for it."""
+def fit_simple(name: str, records: Sequence[Series], trials: Trials, rival: float = 0.0) -> FittedBaseline | None:
+    """One method by its name; None where the record is too short for it.  ``rival``: the score of another forecast,
+    far behind which it need not be made as good as can be."""
     if name == "kernel ridge":
-        found = fit_kernel(records, trials)
+        found = fit_kernel(records, trials, rival=rival)
         return None if found is None else FittedBaseline(name, found.map.forecasts, found.held_out, (), found.map)
     options, fit = _OPTIONS[name], partial(made, name, period=trials.period)
-    chosen = choose(tried(options, records, trials, lambda r, s: fit(r, setting=s)), records, trials)
-    whole = None if chosen is None else fit(records, setting=chosen.setting)
-    if chosen is None or whole is None:
+    runs = tried(options, records, trials, lambda r, s: fit(r, setting=s))
+    if not runs:
         return None
-    return FittedBaseline(name, whole, chosen.held_out, chosen.setting)
+    chosen = blend(runs, records, trials)
+    setting = chosen.members[0]
+    whole = fit(records, setting=setting)
+    return None if whole is None else FittedBaseline(name, whole, chosen.held_out, setting)
 
 
 def made(name: str, records: Sequence[Series], period: float, setting: tuple[float, ...]) -> Rollout | None:

@@ -1,200 +1,202 @@
 """Kernel ridge regression on windows of the past, the strongest black box: x_{n+1} = x_n + Σ_c w_c k(window, c).
 
-A Gaussian kernel on windows of blocks, spanned by some hundred of them (Nyström): with K_cc = L Lᵀ the features
-φ = L⁻¹ k(c, ·) make it a ridge regression, whose Gram matrix serves every weight λ and, less what a fold holds out,
-every fold.
+Settings are chosen on held-out trials with few centres: windows first, then the kernel's width for the best of them.
+The finalists meet again with many centres, the best of a noisy record also with windows and starts drawn towards what
+it can follow (docs/mathematics.md (7.8)); the forecast is the median of those that carry about as far as the best.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property, partial
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from jetode.baselines.blocks import Blocks
-from jetode.baselines.nested import THRESHOLDS, choose, taken
+from jetode.baselines.kernel_map import KernelForecast, KernelMap
+from jetode.baselines.kernel_regression import Spanned, Whole, Windows, kernel
+from jetode.baselines.nested import THRESHOLDS, blend, ranked, scores
 from jetode.records.series import Series
-from jetode.signal.trials import Fold, Trials
-from jetode.support.arrays import BoolArray, FloatArray, IntArray
+from jetode.signal.noise import noise_floor
+from jetode.signal.trials import Trials
+from jetode.support.arrays import FloatArray
+
+Setting = tuple[float, float, float]  # window, width, ridge
+Final = tuple[float, float, float, bool]  # whether windows are drawn, too
 
 
 @dataclass(frozen=True)
 class KernelSettings:
     """What is tried, each number with its reason."""
 
-    windows: tuple[float, ...] = (0.35, 0.8, 1.6)  # oscillations: jets to a slow coordinate
-    widths: tuple[float, ...] = (0.35, 0.9, 2.4)  # std per block of the window: sharp elements to nearly linear
-    ridges: tuple[float, ...] = (1e-8, 1e-6, 1e-4, 1e-2)  # per sample, in units of a feature's size: clean to noisy
-    centres: int = 400  # while settings are chosen: the cost grows with their square
-    final: int = 1000  # of the chosen ones, which are few: a laser's held-out score rose from 6.0 to 6.5
-    jitter: float = 1e-9  # of the kernel's 1: keeps nearly equal centres apart
+    windows: tuple[float, ...] = (0.12, 0.25, 0.5, 0.9, 1.6)  # oscillations: jets to a slow coordinate
+    widths: tuple[float, ...] = (
+        0.2,
+        0.35,
+        0.6,
+        1.2,
+        2.4,
+    )  # std per block of a window: sharp elements to nearly linear
+    first: int = 1  # the width that windows are tried with
+    kept: int = 2  # windows that all widths are tried with
+    clean: float = 2e-3  # std of a block's noise up to which each window of a sample is a centre: more are averaged
+    exact: tuple[float, ...] = (1e-9, 1e-7, 1e-5)  # ridges of a clean record, of the change's variance
+    ridges: tuple[float, ...] = (1e-5, 1e-3, 1e-1)  # of a noisy one
+    centres: int = 400  # of a noisy one while settings are chosen: the cost grows with their square
+    rows: int = 3000  # windows meanwhile
+    few: int = 1000  # windows of a clean one meanwhile: sharp maps need them to be told from smooth ones
+    finer: float = 100.0  # times smaller ridges that more centres may have: few of them leave a misfit like noise
+    finalists: int = 3  # (window, width) that meet again
+    behind: float = 0.7  # of a rival's score: more centres and windows drawn have gained a third at most
+    spanning: int = 900  # centres of noisy finalists
+    whole: int = 2500  # windows of clean finalists
+    most: int = 6000  # windows in all: more cost more than they show
     fewest: int = 40  # windows that a regression needs at least
+    drawn: int = 1  # noisy finalists that are tried with windows drawn towards the map, too: it costs as much as all
+    learning: float = 0.2  # ρ of the windows that a second map learns from: closer ones repeat the first's errors
+    starting: float = 0.02  # ρ of the starts: a good map errs by far less than a block's noise
+    members: int = 3  # of the median: more are weaker ones
+    near: float = 0.85  # of the best score: a finalist below is no member
 
 
 DEFAULT = KernelSettings()
 
 
 @dataclass(frozen=True, eq=False)
-class KernelMap:
-    """A fitted map: the next block from a window of ``centres.shape[1]`` blocks."""
-
-    blocks: Blocks
-    centres: FloatArray
-    weights: FloatArray
-    gamma: float
-
-    def step(self, window: FloatArray) -> FloatArray:
-        """The block after each window."""
-        return np.asarray(window[:, -1] + kernel(window, self.centres, self.gamma) @ self.weights)
-
-    def forecasts(self, values: FloatArray, ends: IntArray, steps: int) -> FloatArray:
-        """Rollouts from any ends."""
-        return self.blocks.closed_loop(self.step, self.centres.shape[1])(values, ends, steps)
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data without the records."""
-        blocks = self.blocks
-        scale = {name: getattr(blocks, name) for name in ("factor", "period", "middle", "spread", "low", "high")}
-        return {"centres": self.centres.tolist(), "weights": self.weights.tolist(), "gamma": self.gamma, **scale}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> KernelMap:
-        """Inverse of :meth:`to_json`."""
-        numbers = (float(data[name]) for name in ("period", "middle", "spread", "low", "high"))
-        blocks = Blocks((), int(data["factor"]), *numbers)
-        return cls(blocks, np.array(data["centres"], float), np.array(data["weights"], float), float(data["gamma"]))
-
-
-@dataclass(frozen=True, eq=False)
 class KernelFit:
-    """The map of the best setting, and forecasts by settings and weights that had not seen their fold."""
+    """The maps of the best settings, and forecasts by settings and weights that had not seen their fold."""
 
-    map: KernelMap
+    map: KernelForecast
     held_out: FloatArray
 
 
-def kernel(a: FloatArray, b: FloatArray, gamma: float) -> FloatArray:
-    """exp(−γ |a_i − b_j|²)."""
-    squares = np.sum(a * a, axis=1)[:, None] + np.sum(b * b, axis=1) - 2.0 * a @ b.T
-    return np.asarray(np.exp(-gamma * np.maximum(squares, 0.0)))
+def fit_kernel(
+    records: Sequence[Series], trials: Trials, settings: KernelSettings = DEFAULT, rival: float = 0.0
+) -> KernelFit | None:
+    """Kernel ridge with settings chosen on the trials; None where the record is too short.
 
-
-_Sum = tuple[FloatArray, FloatArray, int]  # Gram matrix, moment with the targets, windows
-
-
-@dataclass(frozen=True, eq=False)
-class _Windows:
-    """Windows of one length, the change that follows each, and for every fold which of them show it."""
-
-    x: FloatArray
-    dx: FloatArray
-    inside: tuple[BoolArray, ...]
-
-    @classmethod
-    def of(cls, blocks: Blocks, records: Sequence[Series], trials: Trials, length: int) -> _Windows:
-        """All windows of ``length`` blocks."""
-        x, following, owners, places = blocks.windows(length)
-        inside = tuple(_inside(blocks, records, fold, owners, places, length) for fold in trials.folds)
-        return cls(x, following[:, 0] - x[:, -1], inside)
-
-    def fewest(self) -> int:
-        """Windows that are left without the fold that most of them show."""
-        return min(self.x.shape[0] - int(m.sum()) for m in self.inside)
-
-    def sums(self, features: FloatArray) -> tuple[_Sum, tuple[_Sum, ...]]:
-        """Of all windows and of those of each fold; folds share windows, which are multiplied once."""
-        m = features.shape[1]
-        totals: list[_Sum] = [(np.zeros((m, m)), np.zeros(m), 0)] * (len(self.inside) + 1)
-        shown = (2 ** np.arange(len(self.inside))) @ np.stack(self.inside)
-        for which in np.unique(shown).tolist():
-            rows, targets = features[shown == which], self.dx[shown == which]
-            part = rows.T @ rows, rows.T @ targets, targets.size
-            for i in (0, *(1 + fold for fold in range(len(self.inside)) if which >> fold & 1)):
-                gram, moment, n = totals[i]
-                totals[i] = gram + part[0], moment + part[1], n + part[2]
-        return totals[0], tuple(totals[1:])
+    Where the settings are far behind ``rival``, the score (:func:`.scores`) of another forecast, one finalist will do.
+    """
+    return _Search(Blocks.of(records, trials.period), records, trials, settings, rival).found()
 
 
 @dataclass(frozen=True, eq=False)
-class _Regression:
-    """Features of all windows for one (window, width), with the Gram matrices of all and of each fold's windows."""
+class _Search:
+    """What every step of the search is given."""
 
-    centres: FloatArray
-    factor: FloatArray  # L
-    gamma: float
-    gram: FloatArray
-    moment: FloatArray
-    n: int
-    held: tuple[_Sum, ...]
+    blocks: Blocks
+    records: Sequence[Series]
+    trials: Trials
+    settings: KernelSettings
+    rival: float
 
-    @classmethod
-    def of(cls, windows: _Windows, width: float, count: int, settings: KernelSettings) -> _Regression:
-        """With ``count`` centres."""
-        x, rng = windows.x, np.random.default_rng(0)
-        chosen = np.sort(rng.choice(x.shape[0], min(count, x.shape[0]), replace=False))
-        centres, gamma = x[chosen], 1.0 / (2.0 * x.shape[1] * width**2)
-        own = kernel(centres, centres, gamma)
-        own[np.diag_indices_from(own)] += settings.jitter
-        factor = cholesky(own, lower=True)
-        features = solve_triangular(factor, kernel(centres, x, gamma), lower=True).T
-        whole, held = windows.sums(features)
-        return cls(centres, factor, gamma, *whole, held)
+    @cached_property
+    def clean(self) -> bool:
+        """Whether blocks have next to no noise."""
+        longest = max((record.longest_stretch() for record in self.records), key=len)
+        noise = noise_floor(longest.values) / (self.blocks.spread * self.blocks.factor**0.5)
+        return noise <= self.settings.clean
 
-    def weights(self, ridge: float, fold: int | None = None) -> FloatArray:
-        """Of the centres; without a fold's windows where one is given."""
-        gram, moment, n = self.gram.copy(), self.moment, self.n
-        if fold is not None:
-            less, lost, count = self.held[fold]
-            gram, moment, n = gram - less, moment - lost, n - count
-        size = float(np.trace(gram)) / gram.shape[0]
-        gram[np.diag_indices_from(gram)] += ridge * max(size, 1e-300) + 1e-12 * n
-        solved = cho_solve((cholesky(gram, lower=True), True), moment)
-        return np.asarray(solve_triangular(self.factor, solved, lower=True, trans="T"))
+    @property
+    def ridges(self) -> tuple[float, ...]:
+        """Those that suit the noise."""
+        return self.settings.exact if self.clean else self.settings.ridges
+
+    def found(self) -> KernelFit | None:
+        """Windows, then widths, then the finalists."""
+        settings = self.settings
+        shown = {window: self.windows(window) for window in settings.windows}
+        shown = {window: found for window, found in shown.items() if found.fewest() >= settings.fewest}
+        runs: dict[Setting, FloatArray] = {}
+        for window, found in shown.items():
+            runs |= self.tried(found, window, settings.widths[settings.first])
+        if not runs:
+            return None
+        best = list(dict.fromkeys(window for window, _, _ in ranked(runs, self.records, self.trials)))
+        for window in best[: settings.kept]:
+            for width in settings.widths[: settings.first] + settings.widths[settings.first + 1 :]:
+                runs |= self.tried(shown[window], window, width)
+        return self.final(runs, shown)
+
+    def windows(self, window: float) -> Windows:
+        """All windows of so many oscillations."""
+        length = max(2, round(window * self.blocks.period))
+        return Windows.of(self.blocks, self.trials.folds, length).some(self.settings.most)
+
+    def tried(self, windows: Windows, window: float, width: float) -> dict[Setting, FloatArray]:
+        """Held-out forecasts of every ridge."""
+        settings, ridges = self.settings, self.ridges
+        found: Spanned | Whole = (
+            Whole.of(windows, width, settings.few)
+            if self.clean
+            else Spanned.of(windows.some(settings.rows), width, settings.centres)
+        )
+        runs = held_out(found, self.blocks, self.records, self.trials, ridges, max(THRESHOLDS))
+        return {(window, width, ridge): run for ridge, run in zip(ridges, runs, strict=True)}
+
+    def final(self, runs: Mapping[Setting, FloatArray], shown: Mapping[float, Windows]) -> KernelFit:
+        """The median of the best of the finalists."""
+        settings = self.settings
+        finalists: dict[tuple[float, float], float] = {}
+        order = ranked(runs, self.records, self.trials)
+        for window, width, ridge in order:
+            finalists.setdefault((window, width), ridge)
+        truth = self.trials.truths(self.records)
+        behind = scores(runs[order[0]], truth, self.trials).mean() < settings.behind * self.rival
+        count, refined = (1, 0) if behind else (settings.finalists, settings.drawn)
+        made: dict[Final, Callable[[], KernelMap]] = {}
+        again: dict[Final, FloatArray] = {}
+        noisy: dict[Final, Spanned] = {}
+        for (window, width), ridge in list(finalists.items())[:count]:
+            one, ridges = self.larger(shown[window], width, ridge)
+            tried = held_out(one, self.blocks, self.records, self.trials, ridges, np.inf)
+            for r, run in zip(ridges, tried, strict=True):
+                again[window, width, r, False] = run
+                made[window, width, r, False] = partial(self.map, one, r)
+                if isinstance(one, Spanned):
+                    noisy[window, width, r, False] = one
+        best = [setting for setting in ranked(again, self.records, self.trials) if setting in noisy]
+        for setting in best[:refined]:
+            given = noisy[setting], setting[:3]
+            again[*setting[:3], True] = self.refined_runs(*given)
+            made[*setting[:3], True] = partial(self.refined, *given)
+        blended = blend(again, self.records, self.trials, settings.members, settings.near)
+        return KernelFit(KernelForecast(tuple(made[setting]() for setting in blended.members)), blended.held_out)
+
+    def map(self, found: Spanned | Whole, ridge: float) -> KernelMap:
+        """Of all windows."""
+        return KernelMap(self.blocks, found.centres, found.weights(ridge), found.gamma)
+
+    def refined_runs(self, first: Spanned, setting: Setting) -> FloatArray:
+        """Held-out forecasts of refined maps."""
+        rows = []
+        for i, fold in enumerate(self.trials.folds):
+            if fold.ends:
+                values, ends = self.records[fold.record].values, np.array(fold.ends, dtype=np.int64)
+                rows.append(self.refined(first, setting, i).forecasts(values, ends, self.trials.steps))
+        return np.concatenate(rows)
+
+    def refined(self, first: Spanned, setting: Setting, fold: int | None = None) -> KernelMap:
+        """A map of windows drawn towards a first one, both without a fold, that draws its starts, too."""
+        settings, (_, width, ridge) = self.settings, setting
+        begun = KernelMap(self.blocks, first.centres, first.weights(ridge, fold), first.gamma)
+        blocks = self.blocks if fold is None else self.blocks.without(self.trials.folds[fold])
+        windows = Windows.of(begun.drawn_blocks(blocks, settings.learning), (), begun.length).some(settings.most)
+        found = Spanned.of(windows, width, settings.spanning)
+        return KernelMap(self.blocks, found.centres, found.weights(ridge), found.gamma, settings.starting)
+
+    def larger(self, windows: Windows, width: float, ridge: float) -> tuple[Spanned | Whole, list[float]]:
+        """A regression with many centres, and the ridges about one that fewer have."""
+        settings = self.settings
+        about = [r for r in self.ridges if ridge / settings.finer <= r * (1 + 1e-9) and r <= ridge]
+        if self.clean:
+            return Whole.of(windows, width, settings.whole), about
+        return Spanned.of(windows, width, settings.spanning), about
 
 
-def fit_kernel(records: Sequence[Series], trials: Trials, settings: KernelSettings = DEFAULT) -> KernelFit | None:
-    """Kernel ridge with settings chosen on the trials; None where the record is too short."""
-    blocks = Blocks.of(records, trials.period)
-    runs: dict[tuple[float, float, float], FloatArray] = {}
-    shown: dict[float, _Windows] = {}
-    for window in settings.windows:
-        found = _Windows.of(blocks, records, trials, max(2, round(window * blocks.period)))
-        if found.fewest() < settings.fewest:
-            continue
-        shown[window] = found
-        for width in settings.widths:
-            rough = _Regression.of(found, width, settings.centres, settings)
-            tried = _tried(rough, blocks, records, trials, settings.ridges, max(THRESHOLDS))
-            runs |= {(window, width, ridge): run for ridge, run in zip(settings.ridges, tried, strict=True)}
-    chosen = choose(runs, records, trials)
-    if chosen is None:
-        return None
-    final: dict[tuple[float, float], _Regression] = {}
-    for window, width, ridge in sorted({chosen.setting, *chosen.of_trials}):
-        if (window, width) not in final:
-            final[window, width] = _Regression.of(shown[window], width, settings.final, settings)
-        runs[window, width, ridge] = _tried(final[window, width], blocks, records, trials, (ridge,), np.inf)[0]
-    window, width, ridge = chosen.setting
-    best = final[window, width]
-    fitted = KernelMap(blocks, best.centres, best.weights(ridge), best.gamma)
-    return KernelFit(fitted, taken(runs, chosen.of_trials))
-
-
-def _inside(
-    blocks: Blocks, records: Sequence[Series], fold: Fold, owners: IntArray, places: IntArray, length: int
-) -> BoolArray:
-    """Windows that a fold's samples, or what follows a window, are part of."""
-    n, count = records[fold.record].n, blocks.parts[fold.record].size
-    first = n - blocks.factor * (count - places + length - 1)  # first sample of each window
-    last = first + blocks.factor * (length + 1)
-    return np.asarray((owners == fold.record) & (last > fold.start) & (first < fold.stop))
-
-
-def _tried(
-    found: _Regression,
+def held_out(
+    found: Spanned | Whole,
     blocks: Blocks,
     records: Sequence[Series],
     trials: Trials,
@@ -225,8 +227,5 @@ def _tried(
         if np.isfinite(farthest) and k % half == half - 1:
             off = np.mean((future[alive, k + 1 - half : k + 1] - truth[alive, k + 1 - half : k + 1]) ** 2, axis=1)
             alive = alive[~(off > farthest**2)]
-    count = trials.count
-    return [
-        np.stack([blocks.sampled(pasts[j], future[i * count + j], trials.steps) for j in range(count)])
-        for i in range(len(ridges))
-    ]
+    runs = blocks.sampled(np.tile(np.stack(pasts), (len(ridges), 1)), future, trials.steps)
+    return list(runs.reshape(len(ridges), trials.count, -1))

@@ -14,8 +14,8 @@ import numpy as np
 
 from jetode.integration.windowed_prediction_time import windowed_vpt
 from jetode.records.series import Series
-from jetode.signal.trials import Rollout, Trials
-from jetode.support.arrays import FloatArray
+from jetode.signal.trials import Rollout, Trials, median
+from jetode.support.arrays import BoolArray, FloatArray
 
 THRESHOLDS = (0.2, 0.4, 0.8)  # std: good beginnings, the verdict's own, and what stays near
 S = TypeVar("S", bound=Hashable)
@@ -28,33 +28,39 @@ def scores(runs: FloatArray, truth: FloatArray, trials: Trials) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen(Generic[S]):
-    """The best setting of all folds, that of each trial, chosen without its fold, and the latter's held-out forecasts
-    (count, steps + 1)."""
+class Blend(Generic[S]):
+    """Settings whose median is the forecast, best first, and nested held-out forecasts (count, steps + 1)."""
 
-    setting: S
-    of_trials: tuple[S, ...]
+    members: tuple[S, ...]
     held_out: FloatArray
 
 
-def choose(runs: Mapping[S, FloatArray], records: Sequence[Series], trials: Trials) -> Chosen[S] | None:
-    """Of settings with their held-out forecasts."""
-    if not runs:
-        return None
+def ranked(runs: Mapping[S, FloatArray], records: Sequence[Series], trials: Trials) -> list[S]:
+    """Settings by their held-out forecasts, best first."""
+    truth = trials.truths(records)
+    means = {name: float(scores(run, truth, trials).mean()) for name, run in runs.items()}
+    return sorted(means, key=lambda name: -means[name])
+
+
+def blend(
+    runs: Mapping[S, FloatArray], records: Sequence[Series], trials: Trials, most: int = 1, near: float = 1.0
+) -> Blend[S]:
+    """The best settings, an odd number up to ``most`` of those with ``near`` times the best score; each fold is
+    forecast by those that are best on the others."""
     names, truth = list(runs), trials.truths(records)
     table = np.stack([scores(runs[name], truth, trials) for name in names])
     fold = np.repeat(np.arange(len(trials.folds)), [len(f.ends) for f in trials.folds])
-    best = np.zeros(fold.size, dtype=np.int64)
+
+    def best(where: BoolArray) -> list[S]:
+        means = table[:, where].mean(axis=1) if where.any() else np.zeros(len(names))
+        order = [int(i) for i in np.argsort(-means, kind="stable") if means[i] >= near * means.max()]
+        order = order[: min(most, len(order))]
+        return [names[i] for i in order[: len(order) - 1 + len(order) % 2]]
+
+    held_out = np.full(truth.shape, np.nan)
     for k in np.unique(fold):
-        others = fold != k
-        best[fold == k] = int(np.argmax(table[:, others].mean(axis=1))) if others.any() else 0
-    of_trials = tuple(names[i] for i in best)
-    return Chosen(names[int(np.argmax(table.mean(axis=1)))], of_trials, taken(runs, of_trials))
-
-
-def taken(runs: Mapping[S, FloatArray], of_trials: Sequence[S]) -> FloatArray:
-    """The forecast of every trial by the setting that is its own."""
-    return np.stack([runs[name][i] for i, name in enumerate(of_trials)])
+        held_out[fold == k] = median([runs[name][fold == k] for name in best(fold != k)])
+    return Blend(tuple(best(np.ones(fold.size, dtype=np.bool_))), held_out)
 
 
 def tried(

@@ -3,7 +3,6 @@ several good ones as the forecast, and a nested choice that tells how far they c
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +15,7 @@ from jetode.memory.ground import Ground
 from jetode.memory.search import complete, search
 from jetode.memory.settings import DEFAULT, MemorySettings
 from jetode.records.series import Series
-from jetode.signal.trials import Trials
+from jetode.signal.trials import Trials, median
 from jetode.support.arrays import BoolArray, FloatArray, IntArray
 from jetode.support.errors import InputError
 
@@ -55,14 +54,6 @@ class MemoryFit:
         if not all(member.feasible(float(data["dt"])) for member in members):
             raise InputError("The times of a memory closure do not fit its sampling interval.")
         return cls(members, np.array(rows, dtype=np.float64), float(data["dt"]))
-
-
-def median(runs: Sequence[FloatArray]) -> FloatArray:
-    """Pointwise median of those that go on; NaN where none does: of five settings that part from the motion one by one,
-    the last is still a forecast within its range, and where most agree the others do not count."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # all of them have failed
-        return np.asarray(np.nanmedian(np.stack(runs), axis=0))
 
 
 def fit_memory(

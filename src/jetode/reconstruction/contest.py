@@ -10,18 +10,21 @@ from typing import Literal
 import numpy as np
 
 from jetode.baselines.contest import BLACK_BOXES, SIMPLE, fit_simple
+from jetode.baselines.nested import scores
 from jetode.integration.windowed_prediction_time import windowed_vpt
 from jetode.reconstruction.dynamics.base import Dynamics
 from jetode.reconstruction.dynamics.black_box import BlackBoxDynamics
+from jetode.reconstruction.dynamics.memory import MemoryDynamics
 from jetode.reconstruction.evidence import ContestEvidence, Entry
 from jetode.reconstruction.held_out_bands import HeldOutBands, recent_size
 from jetode.reconstruction.settings import CONTEST
 from jetode.records.series import Series
-from jetode.signal.trials import Trials
+from jetode.signal.trials import Trials, median
 from jetode.support.arrays import FloatArray, IntArray
 
 Kind = Literal["simple", "equation", "memory", "black box"]
-PLAIN: tuple[Kind, ...] = ("equation", "memory", "black box")  # from the one that says most to the one that says least
+MEMORY, KERNEL = "memory closure", "kernel ridge"
+PLAIN: tuple[Kind, ...] = ("equation", "memory")  # what is explicit, from the one that says most on
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,15 +78,31 @@ class Contest:
         return Contest((*self.field, *more.field), self.trials, self.records)
 
     @property
+    def longest(self) -> float:
+        """Oscillations of a trial."""
+        return self.trials.steps / self.trials.period
+
+    @property
     def open(self) -> bool:
         """Whether a black box could still be chosen: not where something explicit is as good as trials can show."""
         explicit = [s.mean for s in self.field if s.contestant.kind in ("equation", "memory")]
-        return max(explicit, default=0.0) < CONTEST.as_good * self.trials.steps / self.trials.period
+        return max(explicit, default=0.0) < CONTEST.all_there * self.longest
 
     @property
     def baseline(self) -> Scored:
         """The best of the simple methods."""
         return max((s for s in self.field if s.contestant.kind == "simple"), key=lambda s: s.mean)
+
+    @property
+    def least(self) -> float:
+        """Oscillations for which an equation has to hold to be worth a look: part of the farthest's mean time."""
+        times = [float(np.mean(s.times)) for s in self.field if s.contestant.kind != "simple"]
+        return CONTEST.hopeless * max(times, default=0.0)
+
+    @property
+    def rival(self) -> float:
+        """The score, as settings are chosen by, of the farthest so far."""
+        return float(np.mean(scores(self.best.contestant.held_out, self.trials.truths(self.records), self.trials)))
 
     @property
     def best(self) -> Scored:
@@ -92,11 +111,15 @@ class Contest:
 
     def advantage(self, one: Scored) -> tuple[float, float]:
         """(score over the baseline's, mean difference from it in standard errors)."""
-        base = self.baseline
-        gain = one.scores - base.scores
-        error = float(np.std(gain, ddof=1)) / np.sqrt(gain.size) if gain.size > 1 else 0.0
-        z = float(np.mean(gain)) / error if error > 0 else 0.0
-        return one.mean / max(base.mean, CONTEST.least), z
+        return one.mean / max(self.baseline.mean, CONTEST.least), _paired(one, self.baseline)
+
+    def ahead(self, one: Scored, other: Scored) -> bool:
+        """Whether it carries farther than another by more than the trials' own scatter: a short record has few that
+        tell."""
+        farther = other.mean < CONTEST.as_good * one.mean
+        nearer = self.longest - other.mean > CONTEST.short * (self.longest - one.mean)  # trials end before forecasts do
+        at_end = one.mean >= CONTEST.end * self.longest
+        return (farther or (at_end and nearer)) and _paired(one, other) >= CONTEST.doubt
 
     def beats(self, one: Scored) -> bool:
         """Whether it forecasts farther than the simple methods beyond doubt, and far enough to be of use."""
@@ -108,7 +131,7 @@ class Contest:
         """Whether it is an equation that holds as long as trials can show where a simple method does so too: nothing
         could be farther, and an equation says more (two modes of a beam; an autoregression forecasts them as well)."""
         time, simple = (float(np.median(s.times)) for s in (one, self.baseline))
-        level = CONTEST.level_to_the_end(one.contestant.kind, time, simple, self.trials.steps / self.trials.period)
+        level = CONTEST.level_to_the_end(one.contestant.kind, time, simple, self.longest)
         return level and one.mean >= CONTEST.explicit * self.baseline.mean
 
     @property
@@ -119,11 +142,13 @@ class Contest:
         if not sound:
             return self.baseline
         explicit = [s for s in sound if s.contestant.kind != "black box"]
-        farthest = max(s.mean for s in sound)
-        if any(s.mean >= CONTEST.explicit * farthest for s in explicit):
-            sound, farthest = explicit, max(s.mean for s in explicit)
-        enough = CONTEST.as_good * farthest
-        able = [s for s in sound if s.mean >= enough]
+        farthest = max(sound, key=lambda s: s.mean)
+        if not explicit:
+            return farthest
+        nearest = max(explicit, key=lambda s: s.mean)
+        if self.ahead(farthest, nearest):
+            return farthest
+        able = [s for s in explicit if s.mean >= CONTEST.as_good * nearest.mean]
         return min(able, key=lambda s: (PLAIN.index(s.contestant.kind), -s.mean))
 
     @property
@@ -165,9 +190,16 @@ class Contest:
             advantage=z,
             oscillation=unit,
             trials=self.trials.count,
-            longest=self.trials.steps / self.trials.period,
+            longest=self.longest,
             exact=exact,
         )
+
+
+def _paired(one: Scored, other: Scored) -> float:
+    """Mean difference of their scores, start by start, in standard errors."""
+    gain = one.scores - other.scores
+    error = float(np.std(gain, ddof=1)) / np.sqrt(gain.size) if gain.size > 1 else 0.0
+    return float(np.mean(gain)) / error if error > 0 else 0.0
 
 
 def _trend(sizes: FloatArray, ends: IntArray, record: IntArray) -> float:
@@ -183,11 +215,14 @@ def _entry(one: Scored, unit: float) -> Entry:
     return Entry(one.contestant.name, one.contestant.kind, middle, low, high, one.mean, one.contestant.terms)
 
 
-def simple_contestants(records: Sequence[Series], trials: Trials, names: Sequence[str]) -> list[Contestant]:
-    """Simple methods and black boxes by their names, those that the records are long enough for."""
+def simple_contestants(
+    records: Sequence[Series], trials: Trials, names: Sequence[str], rival: float = 0.0
+) -> list[Contestant]:
+    """Simple methods and black boxes by their names, those that the records are long enough for; ``rival`` as in
+    :func:`.fit_simple`."""
     out = []
     for name in names:
-        fitted = fit_simple(name, records, trials)
+        fitted = fit_simple(name, records, trials, rival)
         if fitted is not None:
             kind: Kind = "simple" if name in SIMPLE else "black box"
             out.append(
@@ -201,4 +236,23 @@ def simple_contestants(records: Sequence[Series], trials: Trials, names: Sequenc
     return out
 
 
-__all__ = ["BLACK_BOXES", "SIMPLE", "Contest", "Contestant", "Scored", "simple_contestants"]
+def together(contest: Contest, records: Sequence[Series]) -> list[Contestant]:
+    """The mean of a memory closure and kernel ridge where neither leaves the other behind: of two that err in different
+    places it is the safer one."""
+    field = {s.contestant.name: s for s in contest.field}
+    if MEMORY not in field or KERNEL not in field:
+        return []
+    memory, kernel = field[MEMORY], field[KERNEL]
+    if min(memory.mean, kernel.mean) < CONTEST.company * max(memory.mean, kernel.mean):
+        return []
+
+    def dynamics() -> Dynamics:
+        one, other = memory.contestant.dynamics(), kernel.contestant.dynamics()
+        assert isinstance(one, MemoryDynamics) and isinstance(other, BlackBoxDynamics)
+        return MemoryDynamics.of(one.fit, records, other.map)
+
+    held_out = median([memory.contestant.held_out, kernel.contestant.held_out])
+    return [Contestant(f"{MEMORY} with {KERNEL}", "memory", held_out, dynamics)]
+
+
+__all__ = ["BLACK_BOXES", "SIMPLE", "Contest", "Contestant", "Scored", "simple_contestants", "together"]

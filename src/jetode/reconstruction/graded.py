@@ -13,14 +13,22 @@ from jetode.baselines.linear import persistence
 from jetode.equations.field import Field
 from jetode.integration.dop853 import Stop
 from jetode.integration.lyapunov import lyapunov_spectrum
-from jetode.integration.windowed_prediction_time import windowed_vpt
 from jetode.joint.approximate import Approximation, approximations
 from jetode.joint.fit import JointFit, Request
 from jetode.joint.path import paths_through
 from jetode.joint.progress import Budget
 from jetode.memory.fit import fit_memory
 from jetode.reconstruction import advice
-from jetode.reconstruction.contest import BLACK_BOXES, SIMPLE, Contest, Contestant, Scored, simple_contestants
+from jetode.reconstruction.contest import (
+    BLACK_BOXES,
+    MEMORY,
+    SIMPLE,
+    Contest,
+    Contestant,
+    Scored,
+    simple_contestants,
+    together,
+)
 from jetode.reconstruction.dynamics.base import Dynamics
 from jetode.reconstruction.dynamics.black_box import BlackBoxDynamics
 from jetode.reconstruction.dynamics.memory import MemoryDynamics
@@ -30,7 +38,7 @@ from jetode.reconstruction.evidence import RefusalEvidence
 from jetode.reconstruction.joint_model import equilibria_shown, with_ranges
 from jetode.reconstruction.model import Model
 from jetode.reconstruction.record_info import RecordInfo
-from jetode.reconstruction.settings import CONTEST, INTEGRATION
+from jetode.reconstruction.settings import INTEGRATION
 from jetode.reconstruction.verdict import Baseline, Holds, Verdict, judge_contest, judge_screen
 from jetode.records.series import Series
 from jetode.signal.scales import Unsuitable, derivative_scale, filled
@@ -48,10 +56,14 @@ def graded(found: Model, fitted: JointFit | None, request: Request, budget: Budg
     trials = plan(records)
     if trials is None:
         return found
-    contest = Contest.of(_contestants(fitted, request, trials, budget, say), trials, records)
+    contest = Contest.of(_quick(records, trials, budget, say), trials, records)
     if contest.open and not budget.spent:
         say("trying black boxes")
-        contest = contest.joined_by(simple_contestants(records, trials, BLACK_BOXES))
+        contest = contest.joined_by(simple_contestants(records, trials, BLACK_BOXES, contest.rival))
+        contest = contest.joined_by(together(contest, records))
+    if not budget.spent:
+        say("fitting equations with model error")
+        contest = contest.joined_by(_equations(fitted, request, trials, budget, contest.least))
     chosen, readable = contest.forecaster, contest.readable
     evidence = contest.evidence(chosen, found.diagnostics.get("evidence"))
     verdict = judge_contest(evidence, None if readable is None else readable.contestant.name, found.verdict)
@@ -60,29 +72,26 @@ def graded(found: Model, fitted: JointFit | None, request: Request, budget: Budg
     return _model(found, contest, chosen, readable, verdict)
 
 
-def _contestants(
-    fitted: JointFit | None, request: Request, trials: Trials, budget: Budget, say: Say
-) -> Iterator[Contestant]:
-    """All but black boxes, quickest first; a budget that is spent leaves the rest out."""
-    records = request.records
+def _quick(records: Sequence[Series], trials: Trials, budget: Budget, say: Say) -> Iterator[Contestant]:
+    """Simple methods and the memory closure; a budget that is spent leaves the rest out."""
     say("trying simple forecasts")
     yield from simple_contestants(records, trials, SIMPLE)
     if budget.spent:
         return
     say("fitting memory closures")
     memory = fit_memory(records, trials, interrupt=lambda: budget.spent)
-    least = 0.0
     if memory is not None:
-        errors = (memory.held_out - trials.truths(records)) / trials.spread
-        least = CONTEST.hopeless * float(np.mean(windowed_vpt(errors, trials.period)))
-        yield Contestant("memory closure", "memory", memory.held_out, lambda: MemoryDynamics.of(memory, records))
-    if budget.spent:
-        return
-    say("fitting equations with model error")
+        yield Contestant(MEMORY, "memory", memory.held_out, lambda: MemoryDynamics.of(memory, records))
+
+
+def _equations(
+    fitted: JointFit | None, request: Request, trials: Trials, budget: Budget, least: float
+) -> Iterator[Contestant]:
+    """Readable equations that hold for ``least`` oscillations; last, since the others tell what is hopeless."""
     for one in approximations(request, trials, fitted, lambda: budget.spent, least):
         size = f"{one.free} coefficient{'' if one.free == 1 else 's'}"
         name = f"an equation of order {one.identified.terms.dimension} with {size}"
-        yield Contestant(name, "equation", one.held_out, _regular_of(one, records), one.free)
+        yield Contestant(name, "equation", one.held_out, _regular_of(one, request.records), one.free)
 
 
 def _regular_of(one: Approximation, records: Sequence[Series]) -> Callable[[], RegularDynamics]:

@@ -94,8 +94,14 @@ class ContestSettings:
     useful: float = 0.1  # oscillations that forecasts hold in the median: the window they are judged over
     least: float = 0.01  # oscillations: a simple method that fails at once still counts as much
     as_good: float = 0.95  # of the best score: nearer than the trials can tell apart
-    explicit: float = 0.9  # of the best score: an equation that comes so near a black box is preferred to it
-    hopeless: float = 0.4  # of a memory closure's mean time: an equation that holds for less is far from ``near``
+    explicit: float = 0.9  # of a simple method's score: an equation that holds to the end as it does says more
+    doubt: float = 1.0  # standard errors by which a black box has to be ahead, start by start, to take its place
+    all_there: float = (
+        0.98  # of the longest score that trials can show: a black box cannot do better by more than chance
+    )
+    short: float = 2.0  # times as far from that as a black box which is near it: the trials' end hides the rest
+    company: float = 0.8  # of the better score: memory and kernel ridge so near each other are also tried together
+    hopeless: float = 0.4  # of the farthest's mean time: an equation that holds for less is far from ``near``
     end: float = 0.95  # of the longest time that trials can show: whoever holds so long cannot be beaten
     near: float = 0.5  # of the best median time: an equation that fails much sooner does not describe the motion
     trend: float = 0.9  # rank correlation of the motion's size with time: it steadily fades or grows

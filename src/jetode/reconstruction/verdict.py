@@ -28,6 +28,8 @@ METHODS = {
     "analogue": "what followed where the record looked alike",
     "kernel ridge": "a smooth function of past samples, without a formula",
     "memory closure": "an equation whose state is a fading memory of the past",
+    "memory closure with kernel ridge": "the mean of an equation whose state is a fading memory of the past and of a "
+    "smooth function of past samples",
 }
 
 

@@ -9,6 +9,7 @@ Of several records one at a time is held out as a whole.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -112,6 +113,14 @@ def plan(records: Sequence[Series], settings: TrialSettings = DEFAULT) -> Trials
             begin = 0 if whole else int(ends[0]) + 1
             folds.append(Fold(i, begin, record.n, _followed(record.values, ends, steps)))
     return Trials(tuple(folds), steps, period, spread) if any(f.ends for f in folds) else None
+
+
+def median(runs: Sequence[FloatArray]) -> FloatArray:
+    """Pointwise median of those that go on; NaN where none does: of five settings that part from the motion one by one,
+    the last is still a forecast within its range, and where most agree the others do not count."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # all of them have failed
+        return np.asarray(np.nanmedian(np.stack(runs), axis=0))
 
 
 def _spread(first: int, last: int, count: int) -> IntArray:

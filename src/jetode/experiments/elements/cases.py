@@ -44,6 +44,7 @@ ARGUMENTS: Mapping[str, Callable[[FloatArray], FloatArray]] = MappingProxyType(
         "u0": lambda u: u[:, 0],
         "u1": lambda u: u[:, 1],
         "Chua's x in z": lambda z: z[:, 2] + z[:, 1] + 100.0 / 7.0 * z[:, 0],  # −100/7 x
+        "the panel's Chua x in z": lambda z: z[:, 2] + z[:, 1] + 28.0 * z[:, 0],  # −28 x
         "x y in x": lambda x: x[:, 0] * (x[:, 0] + 0.1 * x[:, 1]),
     }
 )

@@ -9,6 +9,7 @@ import numpy as np
 
 from jetode.experiments.core.oracle import Oracle
 from jetode.experiments.core.store import Result, Task
+from jetode.experiments.panel import functions
 from jetode.experiments.panel.channels import Channel, Trial, trial_of
 from jetode.experiments.panel.comparison import compare
 from jetode.reconstruction.reconstruct import reconstruct
@@ -51,6 +52,8 @@ def measure(trial: Trial) -> dict[str, Any]:
         "horizon": (trial.ahead.size - 1) * channel.dt * channel.lyapunov,
         "sparkline": {"truth": thinned(trial.ahead), "forecast": thinned(ahead)},
     }
+    if channel.name in functions.TRUE:
+        return out | {"function": functions.has_function(model, channel.name)}
     if channel.regular is None:
         return out
     same = compare(model, channel.regular, channel.tc)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from jetode.baselines.contest import FittedBaseline, made
-from jetode.baselines.kernel import KernelMap
+from jetode.baselines.kernel_map import KernelForecast
 from jetode.integration.forecast import Forecast
 from jetode.reconstruction.dynamics.base import Ahead, Coefficient, read_only
 from jetode.reconstruction.dynamics.samples import Samples, StandsOnSamples
@@ -34,7 +34,7 @@ class BlackBoxDynamics(StandsOnSamples):
     period: float
     samples: Samples
     setting: tuple[float, ...] = ()
-    map: KernelMap | None = None
+    map: KernelForecast | None = None
     library: tuple[FloatArray, ...] = field(default=(), repr=False)
 
     kind = "black box"
@@ -109,6 +109,6 @@ class BlackBoxDynamics(StandsOnSamples):
             float(data["period"]),
             Samples.from_json(data["samples"]),
             tuple(data["setting"]),
-            None if data["map"] is None else KernelMap.from_json(data["map"]),
+            None if data["map"] is None else KernelForecast.from_json(data["map"]),
             tuple(np.array(v, dtype=np.float64) for v in data["library"]),
         )

@@ -1,7 +1,7 @@
 """Memory closures (docs/mathematics.md §7): explicit equations whose state is a causal filter of the past.
 
-The forecast is the pointwise median of several good settings; the equation that is shown, exported and run for long is
-the best one's.
+The forecast is the pointwise median of several good settings, or the mean of that and of kernel ridge where both carry
+about as far; the equation that is shown and exported is the best setting's.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from jetode.baselines.kernel_map import KernelForecast
 from jetode.equations.rows import part_names
 from jetode.integration.forecast import Forecast
 from jetode.memory.closure import MemoryClosure
@@ -22,23 +23,31 @@ from jetode.reconstruction.dynamics.base import Ahead, Coefficient, read_only
 from jetode.reconstruction.dynamics.samples import Samples, StandsOnSamples
 from jetode.reconstruction.dynamics.written import RegularEquation
 from jetode.records.series import Series
-from jetode.support.arrays import FloatArray
+from jetode.signal.trials import median
+from jetode.support.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
 class MemoryDynamics(StandsOnSamples):
-    """``fit``: its members, best first; ``samples``: where it stands."""
+    """``fit``: its members, best first; ``samples``: where it stands; ``beside``: kernel ridge to forecast with."""
 
     fit: MemoryFit
     samples: Samples
+    beside: KernelForecast | None = None
 
     kind = "memory"
 
     @classmethod
-    def of(cls, fit: MemoryFit, records: Sequence[Series]) -> MemoryDynamics:
+    def of(cls, fit: MemoryFit, records: Sequence[Series], beside: KernelForecast | None = None) -> MemoryDynamics:
         """From a fit; it stands at the end of the last record."""
         longest = max(member.past * member.theta + 10.0 * member.step for member in fit.members)
-        return cls(fit, Samples.of(records, ceil(longest / records[-1].dt) + 1))
+        seen = max(ceil(longest / records[-1].dt) + 1, 0 if beside is None else beside.seen)
+        return cls(fit, Samples.of(records, seen), beside)
+
+    def forecasts(self, values: FloatArray, ends: IntArray, steps: int) -> FloatArray:
+        """From each end on."""
+        alone = self.fit.forecasts(values, ends, steps)
+        return alone if self.beside is None else median([alone, self.beside.forecasts(values, ends, steps)])
 
     @property
     def best(self) -> MemoryClosure:
@@ -82,18 +91,20 @@ class MemoryDynamics(StandsOnSamples):
         return replace(self, samples=self.samples.at_end_of(records))
 
     def forecast(self, ahead: Ahead) -> Forecast:
-        """The median of the members."""
-        return self.samples.run(self.fit.forecasts, ahead)
+        """The median of the members, or its mean with kernel ridge."""
+        return self.samples.run(self.forecasts, ahead)
 
     def rollout(self, duration: float, step: float) -> FloatArray:
-        """A long run of the median, smoothed."""
-        return self.samples.long_run(self.fit.forecasts, duration, step)
+        """A long run of the forecast, smoothed."""
+        return self.samples.long_run(self.forecasts, duration, step)
 
     def to_json(self) -> dict[str, Any]:
         """The members and the samples that their filters need."""
-        return {"kind": self.kind, "samples": self.samples.to_json(), "memory": self.fit.to_json()}
+        beside = None if self.beside is None else self.beside.to_json()
+        return {"kind": self.kind, "samples": self.samples.to_json(), "memory": self.fit.to_json(), "beside": beside}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> MemoryDynamics:
         """Inverse of :meth:`to_json`."""
-        return cls(MemoryFit.from_json(data["memory"]), Samples.from_json(data["samples"]))
+        beside = None if data.get("beside") is None else KernelForecast.from_json(data["beside"])
+        return cls(MemoryFit.from_json(data["memory"]), Samples.from_json(data["samples"]), beside)
