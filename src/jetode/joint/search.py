@@ -89,6 +89,16 @@ def _with_functions(
     return search_elements(compared_on(prepared, order, fine=True), order, functions, interrupt, progress)
 
 
+def clean_functions(
+    prepared: Prepared, order: int, functions: Functions, interrupt: Interrupt, progress: Progress
+) -> Found | None:
+    """The same for a clean record, where a curve leaves less than the noise that the search assumes."""
+    assumed = replace(prepared, sigma=max(prepared.sigma, SEARCH.sigma))
+    if not asks_for_function(assumed, order, functions):
+        return None
+    return _with_functions(prepared, order, functions, interrupt, progress)
+
+
 def _challenged(
     found: Found, prepared: Prepared, order: int, functions: Functions, interrupt: Interrupt, progress: Progress
 ) -> Found:
