@@ -20,6 +20,7 @@ from jetode.joint.path import paths_through
 from jetode.joint.progress import Budget
 from jetode.memory.fit import fit_memory
 from jetode.reconstruction import advice
+from jetode.reconstruction.checks import only_ambiguous
 from jetode.reconstruction.contest import BLACK_BOXES, SIMPLE, Contest, Contestant, Scored, simple_contestants
 from jetode.reconstruction.dynamics.base import Dynamics
 from jetode.reconstruction.dynamics.black_box import BlackBoxDynamics
@@ -48,7 +49,8 @@ def graded(found: Model, fitted: JointFit | None, request: Request, budget: Budg
     trials = plan(records)
     if trials is None:
         return found
-    contest = Contest.of(_contestants(fitted, request, trials, budget, say), trials, records)
+    fits = only_ambiguous(found.evidence)
+    contest = Contest.of(_contestants(fitted, request, trials, budget, say, fits), trials, records)
     if contest.open and not budget.spent:
         say("trying black boxes")
         contest = contest.joined_by(simple_contestants(records, trials, BLACK_BOXES))
@@ -61,9 +63,10 @@ def graded(found: Model, fitted: JointFit | None, request: Request, budget: Budg
 
 
 def _contestants(
-    fitted: JointFit | None, request: Request, trials: Trials, budget: Budget, say: Say
+    fitted: JointFit | None, request: Request, trials: Trials, budget: Budget, say: Say, fits: bool
 ) -> Iterator[Contestant]:
-    """All but black boxes, quickest first; a budget that is spent leaves the rest out."""
+    """All but black boxes, quickest first; a budget that is spent leaves the rest out.  Of equations only the one that
+    was found where that ``fits``: another could at best imitate it."""
     records = request.records
     say("trying simple forecasts")
     yield from simple_contestants(records, trials, SIMPLE)
@@ -79,7 +82,7 @@ def _contestants(
     if budget.spent:
         return
     say("fitting equations with model error")
-    for one in approximations(request, trials, fitted, lambda: budget.spent, least):
+    for one in approximations(request, trials, fitted, lambda: budget.spent, least, fits):
         size = f"{one.free} coefficient{'' if one.free == 1 else 's'}"
         name = f"an equation of order {one.identified.terms.dimension} with {size}"
         yield Contestant(name, "equation", one.held_out, _regular_of(one, records), one.free)
