@@ -194,6 +194,16 @@ def test_a_function_in_all_rows_is_tried_after_the_last_row_alone():
     assert all(a.bic <= b.bic for a, b in pairwise([min(w, key=lambda s: s.bic) for w in ranked]))
 
 
+def test_a_function_is_tried_without_a_line_beside_it_first():
+    element = Element("sin", 0, (1.0, 0.0))
+    ways = [
+        Suggestion(2, (element,), spread, 1.0, 0.1, bare)
+        for spread, bare in ((True, False), (False, False), (False, True))
+    ]
+    (ranked,) = ranking(ways)
+    assert [(one.bare, one.spread) for one in ranked] == [(True, False), (False, False), (False, True)]
+
+
 def test_forms_hold_their_elements():
     form = element_form(3, (Element("abs", 0, (0.1,)),), True)
     assert {"f0.0", "a.0", "P.0", "e0"} <= {part for part, _ in form.parts}

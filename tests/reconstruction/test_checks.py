@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import jetode
-from jetode.reconstruction.checks import CHECKS, JOINT, Check, first_failure, walk
+from jetode.reconstruction.checks import CHECKS, JOINT, Check, first_failure, only_ambiguous, walk
 from jetode.reconstruction.evidence import Evidence, PaperEvidence, evidence_of
 from jetode.reconstruction.verdict import judge, judge_paper
 from jetode.reporting.report import evidence as shown
@@ -85,3 +85,8 @@ def test_a_new_check_is_one_entry(monkeypatch):
     assert judge(GOOD, (*JOINT, toy)).reason == "It is chaotic."
     monkeypatch.setitem(CHECKS, "joint", (*JOINT, toy))
     assert ("Chaos", "0.9", "≤\u00a00.5", "✗ fail") in table(GOOD)
+
+
+def test_an_equation_that_fits_can_be_ambiguous():
+    assert only_ambiguous(replace(GOOD, rival=3.0)) and only_ambiguous(replace(GOOD, margin=0.5))
+    assert not any(map(only_ambiguous, (GOOD, replace(GOOD, rival=3.0, held_out=2.0), None)))

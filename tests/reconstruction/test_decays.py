@@ -63,6 +63,17 @@ def test_a_coordinate_that_follows_from_the_others_is_no_motion_of_its_own():
     assert np.isnan(own_motion(angle))
 
 
+@pytest.mark.parametrize("noise", [0.0, 0.05])
+def test_a_pendulum_from_two_radians_is_a_sine_and_no_line_beside_it(noise):
+    """Clean, an equation of order 4 imitates it; at 5 %, a cubic of order 2 and a power beside a line."""
+    joint, *_ = judged([decay(lambda _, s: [s[1], -np.sin(s[0]) - 0.06 * s[1]], [2.1, 0.0], 100, noise)])
+    equation = joint.identified.equation
+    (one,) = equation.elements
+    assert (one.element.kind, one.element.variable) == ("sin", 0)
+    assert one.element.parameters == pytest.approx((1.0, 0.0), abs=0.02)
+    assert equation.parts()["P"] == pytest.approx({(0, 1): -0.06}, abs=0.002)
+
+
 @pytest.mark.slow
 def test_a_pendulum_is_not_exact_at_a_higher_order_than_its_own():
     """At 5 % noise an equation of order 3 imitates the sine better than a cubic of order 2 does."""

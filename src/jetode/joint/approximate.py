@@ -115,11 +115,13 @@ def approximations(
     start: JointFit | None = None,
     interrupt: Interrupt = lambda: False,
     least: float = 0.0,
+    alone: bool = False,
 ) -> tuple[Approximation, ...]:
     """A few readable equations, those with the longest held-out forecasts first; none where nothing can be fitted, or
-    where forecasts into the first fold hold for less than ``least`` oscillations."""
+    where forecasts into the first fold hold for less than ``least`` oscillations; of what the joint fit found ``alone``
+    where that leaves no more than noise."""
     try:
-        fitted = fitted_forms(request, start, interrupt, lambda trial: _within(trial, trials, least))
+        fitted = fitted_forms(request, start, interrupt, lambda trial: _within(trial, trials, least), alone)
     except Unsuitable:
         return ()
     out: list[tuple[Approximation, Trial]] = []

@@ -6,7 +6,7 @@ chooses, then fitted to the whole record.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -135,25 +135,51 @@ def pole_candidates(order: int, jets: Jets) -> list[tuple[str, Candidate]]:
 
 
 def fitted_forms(
-    request: Request, start: JointFit | None, interrupt: Interrupt, holds: Callable[[Trial], Holds]
+    request: Request,
+    start: JointFit | None,
+    interrupt: Interrupt,
+    holds: Callable[[Trial], Holds],
+    alone: bool = False,
 ) -> list[Trial]:
     """The most likely forms, at least one of every order, fitted to the whole record with their terms selected; those
-    that a look at the stretch they were fitted on has left with hope.  No order above one that holds to its end."""
-    compared: list[Trial] = []
-    for order in (request.order,) if request.order else (2, 3, 4):
-        if compared and (interrupt() or any(holds(trial).to_the_end for trial in _promising(compared))):
-            break
-        compared += _of_order(request, order, start, interrupt)
+    that a look at the stretch they were fitted on has left with hope.  No order above one that holds to its end.  Where
+    the joint fit leaves no more than noise, nothing else is fitted (``alone``)."""
+    compared = _alone(start, interrupt) if alone and start is not None else []
+    compared = compared or _every_order(request, start, interrupt, holds)
     hopeful = [trial for trial in _promising(compared) if holds(trial).long_enough]
     whole = (on_whole(trial, interrupt) for trial in hopeful if not interrupt())
     return [trial for trial in whole if trial is not None]
 
 
+def _alone(start: JointFit, interrupt: Interrupt) -> list[Trial]:
+    """What the joint fit has found on the stretch."""
+    prepared, order = start.prepared, start.fit.terms.dimension
+    begun = _joint_fit(start, order, stretch_samples(prepared, SETTINGS.length))
+    return _on_stretch(prepared, order, [begun], interrupt)
+
+
+def _every_order(
+    request: Request, start: JointFit | None, interrupt: Interrupt, holds: Callable[[Trial], Holds]
+) -> list[Trial]:
+    """Every form of every order up to one that holds to its end."""
+    compared: list[Trial] = []
+    for order in (request.order,) if request.order else (2, 3, 4):
+        if compared and (interrupt() or any(holds(trial).to_the_end for trial in _promising(compared))):
+            break
+        compared += _of_order(request, order, start, interrupt)
+    return compared
+
+
 def _of_order(request: Request, order: int, start: JointFit | None, interrupt: Interrupt) -> list[Trial]:
     """Every form of one order on the stretch, with what the joint fit has found where it is of that order."""
     if start is None or start.prepared.jets.u.shape[1] != order:
-        return _on_stretch(request.prepared(order), order, None, request.functions.kinds, interrupt)
-    return _on_stretch(start.prepared, order, start, request.functions.kinds, interrupt)
+        prepared, start = request.prepared(order), None
+    else:
+        prepared = start.prepared
+    samples, kinds = stretch_samples(prepared, SETTINGS.length), request.functions.kinds
+    with_functions = starts(prepared, order, kinds if order < MOST_WITH_FUNCTIONS else (), samples)
+    begun = chain(_begun(prepared, order, start, samples, interrupt), (Begun(*one) for one in with_functions))
+    return _on_stretch(prepared, order, begun, interrupt)
 
 
 def _promising(compared: list[Trial]) -> list[Trial]:
@@ -170,17 +196,12 @@ def _promising(compared: list[Trial]) -> list[Trial]:
     return list(chosen.values())
 
 
-def _on_stretch(
-    prepared: Prepared, order: int, start: JointFit | None, kinds: Sequence[str], interrupt: Interrupt
-) -> list[Trial]:
-    """Every form of one order on the stretch: q searched, terms selected by BIC and once more where a term has to
-    explain a share of what is left."""
+def _on_stretch(prepared: Prepared, order: int, forms: Iterable[Begun], interrupt: Interrupt) -> list[Trial]:
+    """Forms of one order on the stretch: q searched, terms selected by BIC and once more where a term has to explain a
+    share of what is left."""
     sigma, samples = max(prepared.sigma, CLEAN_SIGMA), stretch_samples(prepared, SETTINGS.length)
     out = []
-    with_functions = (
-        Begun(*one) for one in starts(prepared, order, kinds if order < MOST_WITH_FUNCTIONS else (), samples)
-    )
-    for begun in chain(_begun(prepared, order, start, sigma, samples, interrupt), with_functions):
+    for begun in forms:
         weak, driven = None, None
         for drive in begun.drives:
             data = weak_data(prepared, sigma, begun.terms, samples, drive)
@@ -201,23 +222,28 @@ def _on_stretch(
 
 
 def _begun(
-    prepared: Prepared, order: int, start: JointFit | None, sigma: float, samples: int, interrupt: Interrupt
+    prepared: Prepared, order: int, start: JointFit | None, samples: int, interrupt: Interrupt
 ) -> Iterator[Begun]:
     """Every form of one order with its start; last what the joint fit had found."""
-    jets = prepared.jets.head(samples)
+    jets, sigma = prepared.jets.head(samples), max(prepared.sigma, CLEAN_SIGMA)
     looked = look(prepared, pole_candidates(order, jets), sigma, interrupt)
     for name, guess in [*plain_candidates(order), *looked]:
         begun = guess.start(jets)
         terms = guess.form.terms(equation_of(begun.terms), guess.hold if guess.form.has_pole else 0.0)
         yield Begun(name, guess.form, terms, begun.states)
     if start is not None:
-        terms = held(start.fit.terms)
-        parts: dict[str, list[Exponents]] = {}
-        for part, e in sorted(named(terms), key=lambda t: (row_of_part(t[0], order), is_factor_part(t[0]))):
-            parts.setdefault(part, []).append(e)
-        elements = tuple(one.element for one in placed_elements(terms))
-        form = Form(order, tuple((part, tuple(monomials)) for part, monomials in parts.items()), elements=elements)
-        yield Begun("the joint fit's", form, terms, path_states(start.fit, start.data)[:samples])
+        yield _joint_fit(start, order, samples)
+
+
+def _joint_fit(start: JointFit, order: int, samples: int) -> Begun:
+    """What the joint fit had found, with its path."""
+    terms = held(start.fit.terms)
+    parts: dict[str, list[Exponents]] = {}
+    for part, e in sorted(named(terms), key=lambda t: (row_of_part(t[0], order), is_factor_part(t[0]))):
+        parts.setdefault(part, []).append(e)
+    elements = tuple(one.element for one in placed_elements(terms))
+    form = Form(order, tuple((part, tuple(monomials)) for part, monomials in parts.items()), elements=elements)
+    return Begun("the joint fit's", form, terms, path_states(start.fit, start.data)[:samples])
 
 
 def stretch_samples(prepared: Prepared, length: float) -> int:

@@ -10,6 +10,7 @@ from jetode.joint.candidates import Interrupt, held_terms, regauge
 from jetode.joint.forms.base import Candidate
 from jetode.joint.parts import equation_of
 from jetode.joint.search_settings import COOLING, DECISION
+from jetode.joint.sheared_gauge import in_sheared_gauge
 from jetode.joint.shooting.annealing import anneal
 from jetode.joint.shooting.gaussnewton import Data, Fit
 from jetode.joint.sparsest_gauge import cancels, sparsest
@@ -36,7 +37,9 @@ def choose_terms(
     if chosen.cost > ceiling or candidate.form.elements:
         return chosen
     if not candidate.form.has_pole:
-        return sparser(data, replace(candidate, fit=fit), chosen, price, interrupt)
+        dense = replace(candidate, fit=fit)
+        chosen = sparser(data, dense, chosen, price, interrupt)
+        return in_sheared_gauge(data, dense, chosen, price, interrupt) or chosen
     other = regauge(chosen)
     if other is None or other.fit is None or interrupt():
         return chosen

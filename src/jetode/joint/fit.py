@@ -21,7 +21,7 @@ from jetode.joint.parts import equation_of, is_pole_constant, released
 from jetode.joint.path import Identified, StateFit, describe, estimate_path, final_q, stepped
 from jetode.joint.problem import SMALLEST_SIGMA, Loss, Prepared, prepare
 from jetode.joint.progress import Budget, Effort, WithModel
-from jetode.joint.search import FREE, climb, propose, search, search_linear
+from jetode.joint.search import FREE, clean_functions, climb, propose, search, search_linear
 from jetode.joint.search_settings import COOLING, DECISION, SEARCH
 from jetode.joint.shooting.annealing import Schedule, anneal
 from jetode.joint.shooting.gaussnewton import Data, Fit, Linearisation, path_states
@@ -37,6 +37,7 @@ POLISH_ITERATIONS = 14
 LONGER = 3  # times the stretch that was searched: what holds on a small part of a record is tried on more of it first
 HOPELESS = 100.0  # cost per sample at which the path of a searched equation through a noisy record is given up
 ORDERS = (2, 3, 4, 5)
+FUNCTION_ORDERS = (2, 3)  # of equations with a function of one coordinate
 LINEAR_ORDERS = (2, 4)  # of linear equations: one oscillator, or two that are coupled
 CLEAN_ITERATIONS = 3000  # where the null space of a clean record has found nothing: its iterations take longer
 FNN_SAMPLES = 3000
@@ -202,7 +203,9 @@ Formed = tuple[Prepared, Found]
 def null_space_form(
     request: Request, prepared: Prepared, interrupt: Effort, say: Callable[[str], None]
 ) -> Formed | Proposal | None:
-    """Order, form and terms of a clean record by its null space; the rational proposal where it has no regular form."""
+    """Order, form and terms of a clean record by its null space; the rational proposal where it has no regular form.
+
+    A function that the weak form shows comes before any higher order, which could only imitate it."""
     orders = (request.order,) if request.order else ORDERS
     ready = {request.order or 3: prepared}
     for n, degrees in [(n, LINEAR) for n in orders] + [(n, None) for n in orders]:
@@ -212,6 +215,8 @@ def null_space_form(
         proposed = propose(ready[n], n, interrupt, degrees) if n in DEGREES else None
         if isinstance(proposed, Proposal):
             return proposed
+        if proposed is None and degrees is None and n in FUNCTION_ORDERS:
+            proposed = clean_functions(ready[n], n, request.functions, interrupt, say)
         if proposed is not None:
             return ready[n], proposed
     return None

@@ -70,16 +70,45 @@ def search(
     named = None if asked else _with_functions(prepared, order, functions, interrupt, progress)
     if named is not None:
         return named
+    first = _second_chance(prepared, order, first_rung, first, interrupt, progress, constraints)
+    if first.satisfies():
+        return first
+    found = climb(prepared, order, others, interrupt, progress, constraints, first.candidates)
+    if found.satisfies() or constraints != FREE:
+        return found
+    return _finely(prepared, order, interrupt, progress) or found
+
+
+def _second_chance(
+    prepared: Prepared,
+    order: int,
+    rung: Rung,
+    first: Found,
+    interrupt: Interrupt,
+    progress: Progress,
+    constraints: Constraints,
+) -> Found:
+    """The first rung on another stretch of the record; what satisfies there, fitted to this one, beside what was."""
     offset = min(SEARCH.length, SEARCH.second_chance * prepared.duration)
-    if prepared.duration - offset > SEARCH.shortest:
-        other = prepared.without_head(round(offset / prepared.jets.spacing))
-        second = climb(other, order, [first_rung], interrupt, progress, constraints)
-        if second.satisfies():
-            again = transfer(prepared, first, second.candidates[0], interrupt)
-            first = replace(first, candidates=tuple(different(sorted([again, *first.candidates], key=by_bic))))
-            if first.satisfies():
-                return first
-    return climb(prepared, order, others, interrupt, progress, constraints, first.candidates)
+    if prepared.duration - offset <= SEARCH.shortest:
+        return first
+    other = prepared.without_head(round(offset / prepared.jets.spacing))
+    second = climb(other, order, [rung], interrupt, progress, constraints)
+    if not second.satisfies():
+        return first
+    again = transfer(prepared, first, second.candidates[0], interrupt)
+    return replace(first, candidates=tuple(different(sorted([again, *first.candidates], key=by_bic))))
+
+
+def _finely(prepared: Prepared, order: int, interrupt: Interrupt, progress: Progress) -> Found | None:
+    """The cubic without a pole, integrated finely, where it satisfies: spikes need that, and without it many terms."""
+    problem = compared_on(prepared, order, fine=True)
+    if interrupt() or problem.sigma <= SEARCH.coarse_sigma:
+        return None
+    progress("cubic: finer steps")
+    selected = _selected(problem, begun(problem, [plain_candidate(order, 3)], interrupt), interrupt)
+    found = _ranked(problem, [candidate for _, candidate in selected])
+    return found if found.satisfies() else None
 
 
 def _with_functions(
@@ -87,6 +116,16 @@ def _with_functions(
 ) -> Found | None:
     """Equations with functions of one coordinate that satisfy."""
     return search_elements(compared_on(prepared, order, fine=True), order, functions, interrupt, progress)
+
+
+def clean_functions(
+    prepared: Prepared, order: int, functions: Functions, interrupt: Interrupt, progress: Progress
+) -> Found | None:
+    """The same for a clean record, where a curve leaves less than the noise that the search assumes."""
+    assumed = replace(prepared, sigma=max(prepared.sigma, SEARCH.sigma))
+    if not asks_for_function(assumed, order, functions):
+        return None
+    return _with_functions(prepared, order, functions, interrupt, progress)
 
 
 def _challenged(
@@ -190,7 +229,8 @@ def _beyond_doubt(found: Found) -> bool:
 
 def compared_on(prepared: Prepared, order: int, fine: bool = False) -> Problem:
     """The stretch that is searched, at the noise level that is trusted; ``fine``: integrated finely at any, as kinks
-    of functions need."""
+    of functions and spikes need, and the fast motions of order 4, where coarse steps ask for terms too many."""
+    fine |= order > SEARCH.coarse_order
     sigma = max(prepared.sigma, SEARCH.sigma)
     samples = min(prepared.y.size, round(SEARCH.length / prepared.jets.spacing))
     data = prepared.data(sigma, samples, SEARCH.step if sigma > SEARCH.coarse_sigma and not fine else STEP)

@@ -92,6 +92,7 @@ class SearchSettings:
     shortest: float = 60.0  # tc: how much must be left for it
     step: float = 0.1  # tc: the search integrates coarsely where the noise hides it,
     coarse_sigma: float = 0.03  # std: that is, from this noise on
+    coarse_order: int = 3  # and up to this order
     sigma: float = 0.01  # std: the search never trusts the samples more than this (integrator, loose start)
     near: float = 3.0  # std: a mean no farther from 0 leaves the prior on the coefficients as it is
     proposed: int = 3  # null vectors of a clean record that are fitted, those with the widest gaps

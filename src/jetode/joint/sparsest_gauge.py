@@ -116,23 +116,23 @@ def _shifts(equation: Equation, visible: Sequence[Exponents]) -> Iterator[tuple[
                     yield g, cancelled
 
 
+def predicted(data: Data, form: Form, fit: Fit, price: float) -> tuple[float, int]:
+    """The lowest BIC that the quadratic model of the cost predicts, beyond the cost of the fit, and its terms."""
+    full = fit.terms
+    every = np.ones(len(full.exponents), dtype=bool)
+    model = quadratic_model(data, full, fit)
+    if model is None:
+        return np.inf, 0
+    keep = model.best_support(every[full.free], form.protected(full)[full.free], price)
+    return model.restricted_cost(keep) + price * float(keep.sum()), int(keep.sum())
+
+
 def sparsest(data: Data, form: Form, fit: Fit, price: float, most: int) -> tuple[Form, Fit] | None:
     """The gauge with the lowest predicted BIC, or None where the canonical one, a = 0, is as good, or where no gauge
     promises fewer than ``most`` terms."""
-
-    def predicted(of: Form, at: Fit) -> tuple[float, int]:
-        full = at.terms
-        every = np.ones(len(full.exponents), dtype=bool)
-        model = quadratic_model(data, full, at)
-        if model is None:
-            return np.inf, 0
-        protected = of.protected(full)[full.free]
-        keep = model.best_support(every[full.free], protected, price)
-        return model.restricted_cost(keep) + price * float(keep.sum()), int(keep.sum())
-
-    best, (lowest, _) = None, predicted(form, fit)
+    best, (lowest, _) = None, predicted(data, form, fit, price)
     for other, moved in shifted_fits(form, fit):
-        score, count = predicted(other, moved)
+        score, count = predicted(data, other, moved, price)
         if score < lowest - 1e-6 and count < most:
             best, lowest = (other, moved), score
     return best

@@ -120,6 +120,24 @@ def _colour(e: Evidence) -> str:
     return " or the noise is coloured" if e.colour > LIMITS.colour else ""
 
 
+# what else would fit as well: asked last, of an equation that leaves no more than noise
+AMBIGUITY: tuple[Check[Evidence], ...] = (
+    Check(
+        "ΔBIC of the nearest other form",
+        lambda e: e.rival,
+        lambda e: f"Another form fits as well (ΔBIC {e.rival:.1f}): the record cannot decide.",
+        advice.undecided,
+        at_least=LIMITS.rival,
+    ),
+    Check(
+        "ΔBIC of one term more or less",
+        lambda e: e.margin,
+        lambda e: f"One term more or less fits as well (ΔBIC {e.margin:.1f}): the record cannot decide.",
+        advice.undecided,
+        at_least=LIMITS.margin,
+    ),
+)
+
 JOINT: tuple[Check[Evidence], ...] = (
     Check(
         "The fit was finished",
@@ -266,21 +284,16 @@ JOINT: tuple[Check[Evidence], ...] = (
         applies=_noisy,
         needed=False,
     ),
-    Check(
-        "ΔBIC of the nearest other form",
-        lambda e: e.rival,
-        lambda e: f"Another form fits as well (ΔBIC {e.rival:.1f}): the record cannot decide.",
-        advice.undecided,
-        at_least=LIMITS.rival,
-    ),
-    Check(
-        "ΔBIC of one term more or less",
-        lambda e: e.margin,
-        lambda e: f"One term more or less fits as well (ΔBIC {e.margin:.1f}): the record cannot decide.",
-        advice.undecided,
-        at_least=LIMITS.margin,
-    ),
+    *AMBIGUITY,
 )
+
+
+def only_ambiguous(evidence: AnyEvidence | None) -> bool:
+    """Whether an equation leaves no more than noise in every respect, and is refused because another name of its
+    function, another form or another term does as well."""
+    failed = first_failure(JOINT, evidence) if isinstance(evidence, Evidence) else None
+    return failed in AMBIGUITY
+
 
 PAPER: tuple[Check[PaperEvidence], ...] = (
     Check(

@@ -19,6 +19,7 @@ from jetode.joint.path import paths_through
 from jetode.joint.progress import Budget
 from jetode.memory.fit import fit_memory
 from jetode.reconstruction import advice
+from jetode.reconstruction.checks import only_ambiguous
 from jetode.reconstruction.contest import (
     BLACK_BOXES,
     MEMORY,
@@ -63,7 +64,8 @@ def graded(found: Model, fitted: JointFit | None, request: Request, budget: Budg
         contest = contest.joined_by(together(contest, records))
     if not budget.spent:
         say("fitting equations with model error")
-        contest = contest.joined_by(_equations(fitted, request, trials, budget, contest.least))
+        fits = only_ambiguous(found.evidence)
+        contest = contest.joined_by(_equations(fitted, request, trials, budget, contest.least, fits))
     chosen, readable = contest.forecaster, contest.readable
     evidence = contest.evidence(chosen, found.diagnostics.get("evidence"))
     verdict = judge_contest(evidence, None if readable is None else readable.contestant.name, found.verdict)
@@ -85,10 +87,11 @@ def _quick(records: Sequence[Series], trials: Trials, budget: Budget, say: Say) 
 
 
 def _equations(
-    fitted: JointFit | None, request: Request, trials: Trials, budget: Budget, least: float
+    fitted: JointFit | None, request: Request, trials: Trials, budget: Budget, least: float, fits: bool
 ) -> Iterator[Contestant]:
-    """Readable equations that hold for ``least`` oscillations; last, since the others tell what is hopeless."""
-    for one in approximations(request, trials, fitted, lambda: budget.spent, least):
+    """Readable equations that hold for ``least`` oscillations; last, since the others tell what is hopeless.  Only the
+    one that was found where that ``fits``: another could at best imitate it."""
+    for one in approximations(request, trials, fitted, lambda: budget.spent, least, fits):
         size = f"{one.free} coefficient{'' if one.free == 1 else 's'}"
         name = f"an equation of order {one.identified.terms.dimension} with {size}"
         yield Contestant(name, "equation", one.held_out, _regular_of(one, request.records), one.free)

@@ -113,8 +113,8 @@ class Naming:
         seen = discovery.suggestions(kinds, (False, True) if self.functions.spread else (False,)) + discovery.bare(
             kinds
         )
-        if min((s.bic for s in seen), default=np.inf) > discovery.powers() - DISCOVERY.gain:
-            return None  # a square and a cube do about as well
+        if not self._worth_a_fit(seen):
+            return None
         ranked = ranking([s for s in seen if s.bic < limit and s.left < DISCOVERY.unexplained])
         fitted = self._with_other_names(self._suggested(discovery, ranked[: NAMING.tried]))
         chosen = self._selected(fitted)
@@ -138,6 +138,19 @@ class Naming:
         best, suggestion = min(chosen, key=lambda f: f[0].bic)
         rival = polynomial_rival(self.problem, discovery, (best, suggestion), self.interrupt)
         return None if rival.bic <= best.bic else found
+
+    def _worth_a_fit(self, seen: Sequence[Suggestion]) -> bool:
+        """Whether the best function does clearly better in weak form than a square and a cube of one coordinate, or
+        leaves no more than the noise where quadratic polynomials do: then the joint fits decide, since powers, which
+        smoothing blurs less than a bend, can do as well there and not follow the record."""
+        best = min(seen, key=lambda s: s.bic, default=None)
+        if best is None:
+            return False
+        weak = self.discovery.weak
+        noise = weak.noise(self.problem.prepared.sigma) / float(weak.target @ weak.target)
+        if best.left < DISCOVERY.function_leaves * noise and best.bic < self.discovery.quadratic() - DISCOVERY.gain:
+            return True
+        return best.bic <= self.discovery.powers() - DISCOVERY.gain
 
     def _suggested(self, discovery: Discovery, ranked: Sequence[tuple[Suggestion, ...]]) -> list[Named]:
         """The joint fits of functions that the weak form suggests, each in the last row alone unless that fails."""
@@ -242,7 +255,7 @@ class Naming:
         self, begun: Sequence[Begun], ceiling: float = np.inf, schedule: Schedule = COOLING.schedule
     ) -> list[Named]:
         """Joint fits from their starts, those that stay below a cost and whose parameters still make sense; where one
-        follows, at the q at which terms are selected."""
+        follows, at the q at which terms are selected.  What a bare one lacks is for the selection of terms to add."""
         data, out = self.problem.data, list[Named]()
         for suggestion, terms, states in begun:
             if self.interrupt():
@@ -252,7 +265,7 @@ class Naming:
                 tight = anneal(data, fit.terms, fit.states, TIGHT, self.interrupt, ceiling=self._enough)
                 fit = tight if np.isfinite(tight.cost) else fit
             if np.isfinite(fit.cost) and meant(fit):
-                out.append((replace(candidate_of(suggestion), fit=fit), suggestion))
+                out.append((replace(candidate_of(replace(suggestion, bare=False)), fit=fit), suggestion))
         return out
 
     def _selected(self, fitted: Sequence[Named]) -> list[Named]:
@@ -307,16 +320,14 @@ class Naming:
 
 
 def ranking(suggestions: Sequence[Suggestion]) -> list[tuple[Suggestion, ...]]:
-    """The functions by the weak form's BIC, each in the last row alone and, after that, in all of them.
-
-    A function that needs nothing beside it (bare) ranks as such; which terms it needs is left to the joint fit.
+    """The functions by the weak form's BIC, each bare at first, then with a straight line beside it in the last row
+    alone, then in all of them: beside a line a sine of 2 rad has a flat valley of frequencies to be lost in.
     """
     by_function: dict[tuple[tuple[str, int], ...], list[Suggestion]] = {}
     for one in suggestions:
         by_function.setdefault(tuple((e.kind, e.variable) for e in one.elements), []).append(one)
     ranked = sorted(by_function.values(), key=lambda ways: min(s.bic for s in ways))
-    full = (tuple(sorted((s for s in ways if not s.bare), key=lambda s: s.spread)) for ways in ranked)
-    return [ways for ways in full if ways]
+    return [tuple(sorted(ways, key=lambda s: (s.spread, not s.bare))) for ways in ranked]
 
 
 def _fit(candidate: Candidate) -> Fit:

@@ -56,7 +56,7 @@ def second_functions(
     worth = [(fall - problem.price * len(element.parameters), element) for fall, element in promising]
     for fall, element in sorted(worth, key=lambda f: -f[0])[: SETTINGS.proposed]:
         if fall > SETTINGS.fall * problem.price:
-            both = replace(suggestion, elements=(*suggestion.elements, element), bare=False)
+            both = replace(suggestion, elements=(*suggestion.elements, element))
             yield both, candidate_of(both).form.terms(equation_of(fit.terms)), fit.states
 
 

@@ -54,9 +54,19 @@ def pole_quantiles(values: FloatArray, count: int) -> FloatArray:
 def u0_poles(jets: Jets, order: int, a_degree: int, degree: int) -> list[Candidate]:
     """D = u0 − p for candidate poles p."""
     form = affine_pole(order, 0, (), a_degree, degree)
-    unit = (1,) + (0,) * (order - 2)
-    zero = (0,) * (order - 1)
-    return [Candidate(form, {unit: 1.0, zero: -float(p)}) for p in pole_quantiles(jets.u[:, 0], GRID.along_u0)]
+    return [_candidate(form, 0, p) for p in pole_quantiles(jets.u[:, 0], GRID.along_u0)]
+
+
+def u1_poles(jets: Jets, order: int) -> list[Candidate]:
+    """D = u1 − p with linear a: what is recorded follows the coordinate whose product with a hidden one acts."""
+    form = affine_pole(order, 1, (), 1, 2)
+    return [_candidate(form, 1, p) for p in pole_quantiles(jets.u[:, 1], GRID.along_tilted)]
+
+
+def _candidate(form: AffinePole, lead: int, p: float) -> Candidate:
+    """D = u_lead − p."""
+    unit = tuple(int(i == lead) for i in range(form.order - 1))
+    return Candidate(form, {unit: 1.0, (0,) * (form.order - 1): -float(p)})
 
 
 def tilted_poles(jets: Jets) -> list[Candidate]:
@@ -71,10 +81,13 @@ def tilted_poles(jets: Jets) -> list[Candidate]:
 
 
 def steps(order: int) -> tuple[Step, ...]:
-    """A pole in u0 with quadratic P; tilted poles (order 3); a pole in u0 with cubic P."""
+    """A pole in u0, from order 4 on also in u1, with quadratic P; tilted poles (order 3); a pole in u0 with cubic P."""
     quadratic = Step(1.0, "quadratic", lambda jets: u0_poles(jets, order, 2, 2))
     cubic = Step(4.0, "cubic", lambda jets: u0_poles(jets, order, 3, 3))
-    return (quadratic, Step(2.0, "tilted", tilted_poles), cubic) if order == 3 else (quadratic, cubic)
+    if order == 3:
+        return quadratic, Step(2.0, "tilted", tilted_poles), cubic
+    in_u1 = (Step(1.0, "quadratic", lambda jets: u1_poles(jets, order)),) if order > 3 else ()
+    return quadratic, *in_u1, cubic
 
 
 FAMILY = Family(steps)
