@@ -59,11 +59,13 @@ def shears(equation: Equation, terms: tuple[Exponents, ...]) -> list[tuple[float
 
 
 def sheared_fits(form: Form, fit: Fit) -> Iterator[tuple[Form, Fit]]:
-    """The same fit in every sheared gauge in which a term of P vanishes, α free instead of that."""
-    equation, big_p = equation_of(fit.terms), form["P"]
-    for alpha, gone in shears(equation, big_p):
+    """The same fit in every sheared gauge in which a term of P vanishes, α free instead of that.  The origin of x is a
+    parameter, as a pole is, and no term that could be removed: P keeps its constant."""
+    equation, big_p, origin = equation_of(fit.terms), form["P"], (0,) * form.order
+    for alpha, gone in shears(equation, tuple(e for e in big_p if any(e))):
         moved, gauges = sheared(equation, alpha)
         other = form.with_parts(f0=((1,),), c=((0,),), P=tuple(e for e in big_p if e != gone))
+        other = replace(other, required=other.required | {("P", origin)})
         yield other, rescale_hidden(replace(fit, terms=other.terms(moved), states=moved_states(fit.states, gauges)))
 
 
