@@ -1,10 +1,10 @@
 """Can anything be found in this record?  The future on the recent past, by a linear and by a cubic regression.
 
-Over the last oscillation the record is described by its Legendre coefficients z_0 … z_{q−1} (an average over the
-window each, so that noise is averaged too); the signal a share h of an oscillation ahead is regressed on (1, z) and on
-all monomials of z up to degree 3 (docs/mathematics.md (6.3); Barahona and Poon, Nature 381, 1996).
-Blocks of the record are predicted from the others.  A linear process, whatever its spectrum, gains nothing from the
-cubic terms; a deterministic one does, or is predicted by the linear terms alone (sine, torus, linear decay).
+Over the last oscillation, or the last third of one, the record is described by its Legendre coefficients z_0 … z_{q−1}
+(an average over the window each, so that noise is averaged too); the signal a share h of an oscillation ahead is
+regressed on (1, z) and on all monomials of z up to degree 3 (docs/mathematics.md (6.3); Barahona and Poon, Nature 381,
+1996).  Blocks of the record are predicted from the others.  A linear process, whatever its spectrum, gains nothing from
+the cubic terms; a deterministic one does, or is predicted by the linear terms alone (sine, torus, linear decay).
 
 With few oscillations such a regression has no power.  There the smoothing spline tells: of a smooth signal under white
 noise it needs few degrees of freedom; a process driven by noise at every step (AR, random walk) has no scale on which
@@ -35,6 +35,7 @@ class ScreenSettings:
     coordinates: int = 5  # enough for a hyperchaotic channel, few enough (56 cubic terms) for 500 points
     degree: int = 3  # a channel with u → −u symmetry has no even terms
     leads: tuple[float, ...] = (0.1, 0.25, 0.5, 1.0)  # oscillations; chaos is lost at the last, slow noise at the first
+    windows: tuple[float, ...] = (1.0, 0.3)  # oscillations; a channel with a slow part moves fast within its long ones
     ridge: float = 1e-3  # of a feature's variance: conditions the cubic terms and costs no bias at unit variance
     blocks: int = 20  # scores per record, whose scatter gives the standard error
     folds: int = 5  # blocks are predicted from the other four fifths
@@ -103,7 +104,29 @@ def screen(records: Sequence[Series], settings: ScreenSettings = DEFAULT) -> Scr
     parts = [(values - middle) / spread for values in stretches]
     smoothed = _smoothed(parts)
     period = max(min(smoothed.period, max(map(len, parts)) / settings.blocks), settings.shortest)
-    window = max(settings.coordinates + 1, round(period))
+    seen: list[tuple[tuple[float, float, float], ...]] = []
+    for share in settings.windows:
+        columns = _regressed(parts, max(settings.coordinates + 1, round(share * period)), period, settings)
+        if columns is None:
+            return None
+        seen.append(columns)
+        if max(gain for *_, gain in columns) > settings.clearly:
+            break
+    best = [(min(e), min(c), max(g)) for e, c, g in (zip(*at, strict=True) for at in zip(*seen, strict=True))]
+    left, kept, gains = (tuple(one[i] for one in best) for i in range(3))
+    nonlinear, predicted = max(gains) > settings.clearly, left[-1] < settings.predicted
+    hopeless = not nonlinear and not smoothed.clean and _is_noise(smoothed, left[-1], settings)
+    return Screen(
+        smoothed.period, smoothed.oscillations, smoothed.noise, smoothed.roughness, settings.leads, left, kept, gains,
+        nonlinear, predicted, hopeless,
+    )  # fmt: skip
+
+
+def _regressed(
+    parts: list[FloatArray], window: int, period: float, settings: ScreenSettings
+) -> tuple[tuple[float, float, float], ...] | None:
+    """Errors of the linear and the cubic rule and the gain of the latter at each lead; None where there are too few
+    samples."""
     inputs, ends = _inputs(parts, window, period, settings)
     features = total_degree_exponents(settings.coordinates, settings.degree)
     if inputs.shape[0] < 4 * len(features):
@@ -118,13 +141,7 @@ def screen(records: Sequence[Series], settings: ScreenSettings = DEFAULT) -> Scr
     for lead in settings.leads:
         target = _target(parts, ends, max(1, round(lead * period)), period, settings)
         columns.append(_compare(linear, cubic, target / (np.std(target) or 1.0), block, guard, settings))
-    left, kept, gains = (tuple(float(c[i]) for c in columns) for i in range(3))
-    nonlinear, predicted = max(gains) > settings.clearly, left[-1] < settings.predicted
-    hopeless = not nonlinear and not smoothed.clean and _is_noise(smoothed, left[-1], settings)
-    return Screen(
-        smoothed.period, smoothed.oscillations, smoothed.noise, smoothed.roughness, settings.leads, left, kept, gains,
-        nonlinear, predicted, hopeless,
-    )  # fmt: skip
+    return tuple(columns)
 
 
 @dataclass(frozen=True)
