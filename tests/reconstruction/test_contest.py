@@ -135,9 +135,25 @@ def test_bands_hold_a_further_error_as_often_as_they_say():
     assert inside / 400 == pytest.approx([38 / 41, 21 / 41], abs=0.06)
 
 
-def test_failed_forecasts_make_bands_infinite_and_json_keeps_them():
+def test_bands_are_of_forecasts_that_still_run():
+    """That one has ended is seen when it is made: a further one that runs is like the others that do."""
+    rng = np.random.default_rng(3)
+    inside = np.zeros(2)
+    for _ in range(600):
+        errors = rng.standard_normal((41, 2))
+        errors[rng.random(41) < 0.3, 1] = np.nan
+        errors[40, 1] = rng.standard_normal()
+        bands = HeldOutBands.of(errors[:40], 0.1, 1.0).around(flat(2))
+        inside += (
+            bands.lower[1] <= errors[40, 1] <= bands.upper[1],
+            bands.inner_lower[1] <= errors[40, 1] <= bands.inner_upper[1],
+        )
+    assert np.all(inside / 600 > [0.88, 0.48]) and np.all(inside / 600 < [0.97, 0.6])
+
+
+def test_bands_are_infinite_where_most_forecasts_have_ended_and_json_keeps_them():
     errors = np.zeros((20, 5))
-    errors[:4, 3:] = np.nan
+    errors[:11, 3:] = np.nan
     bands = HeldOutBands.of(errors, 0.1, 1.0)
     shown = bands.around(flat(5))
     assert np.isinf(shown.upper[4]) and np.isinf(shown.lower[4]) and shown.upper[1] == 0.0

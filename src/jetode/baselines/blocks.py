@@ -21,7 +21,7 @@ from jetode.support.arrays import BoolArray, FloatArray, IntArray
 
 DENSE = 30.0  # blocks per oscillation: enough for its shape, few enough for windows over two of them
 PHASES = 8  # rows of blocks of one record at most: more are nearly the same
-FAR = 4.0  # ranges of the record: a forecast this far away has failed
+FAR = 0.5  # ranges of the record: nothing that was seen lies beyond, and a map that has left does not come back
 
 # (windows (s, m) with the newest block last) → the block that follows each (s,)
 Step = Callable[[FloatArray], FloatArray]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from math import ceil, floor
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from jetode.integration.forecast import Forecast
 from jetode.support.arrays import FloatArray
 
 LEVELS = (0.9, 0.5)  # outer and inner
+RUNNING = 0.5  # of the trials: where fewer still run, those that do are no example
 SMOOTHED = 0.05  # of an oscillation over which the edges are averaged: single order statistics are ragged
 STEEPEST = 2.0  # power of the size with which errors may go: what follows is extrapolated
 WITHIN = 0.5  # oscillations about a lead whose errors say how much wider its band has to be: a few tell nothing
@@ -42,19 +42,23 @@ class HeldOutBands:
 
     @classmethod
     def of(cls, errors: FloatArray, dt: float, period: float) -> HeldOutBands | None:
-        """From held-out errors (starts, leads) in the record's units, the start itself first; NaN is a failed forecast.
+        """From held-out errors (starts, leads) in the record's units, the start itself first; NaN is a forecast that
+        has ended: the band is that of forecasts that still run, and infinite where most have ended.
 
         None with too few of them to leave any out of a band.
         """
-        n = errors.shape[0]
-        if n < 1.0 / (1.0 - LEVELS[1]):
+        if errors.shape[0] < 1.0 / (1.0 - LEVELS[1]):
             return None
-        low = np.sort(np.where(np.isfinite(errors), errors, -np.inf), axis=0)
-        high = np.sort(np.where(np.isfinite(errors), errors, np.inf), axis=0)
+        ordered = np.sort(errors, axis=0)  # NaN last
+        n = np.isfinite(errors).sum(axis=0)
+        ended = n < RUNNING * errors.shape[0]
         columns = []
         for level in LEVELS:
             tail = 0.5 * (1.0 - level) * (n + 1)
-            columns += [low[max(1, floor(tail)) - 1], high[min(n, ceil(n + 1 - tail)) - 1]]
+            ranks = np.maximum(1, np.floor(tail)), np.minimum(n, np.ceil(n + 1 - tail))
+            for rank, beyond in zip(ranks, (-np.inf, np.inf), strict=True):
+                edge = np.take_along_axis(ordered, np.maximum(rank - 1, 0).astype(np.int64)[None], axis=0)[0]
+                columns.append(np.where(ended, beyond, edge))
         edges = _smoothed(np.stack(columns, axis=1), max(1, round(SMOOTHED * period)))
         every = max(1, -(-edges.shape[0] // KEPT))
         return cls(dt * every * np.arange(edges[::every].shape[0], dtype=np.float64), edges[::every])
