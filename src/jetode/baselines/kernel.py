@@ -31,13 +31,7 @@ class KernelSettings:
     """What is tried, each number with its reason."""
 
     windows: tuple[float, ...] = (0.12, 0.25, 0.5, 0.9, 1.6)  # oscillations: jets to a slow coordinate
-    widths: tuple[float, ...] = (
-        0.2,
-        0.35,
-        0.6,
-        1.2,
-        2.4,
-    )  # std per block of a window: sharp elements to nearly linear
+    widths: tuple[float, ...] = (0.2, 0.35, 0.6, 1.2, 2.4)  # std per block: sharp elements to nearly linear
     first: int = 1  # the width that windows are tried with
     kept: int = 2  # windows that all widths are tried with
     clean: float = 2e-3  # std of a block's noise up to which each window of a sample is a centre: more are averaged

@@ -86,11 +86,18 @@ class _LongRun:
 
 
 def _long_run(regular: RegularClosure, states: FloatArray, tc: float, spacing: float) -> _LongRun:
-    """Run ``regular`` from the last of the record's ``states``, sampled ``spacing`` tc apart."""
+    """Run ``regular`` from the last of the record's ``states``, sampled ``spacing`` tc apart; where that leaves, from
+    the middle one, which samples on both sides tell: a basin may be thin."""
+    last = _long_run_from(-1, regular, states, tc, spacing)
+    return last if last.bounded else _long_run_from(len(states) // 2, regular, states, tc, spacing)
+
+
+def _long_run_from(at: int, regular: RegularClosure, states: FloatArray, tc: float, spacing: float) -> _LongRun:
+    """The run from one of them."""
     signal = states[:, 0]
     spread = np.std(states, axis=0)
     step, length = tc / INTEGRATION.rollout_density, INTEGRATION.rollout * tc
-    run = forecast(regular.field, states[-1], spread, length, step, rtol=INTEGRATION.rollout_rtol)
+    run = forecast(regular.field, states[at], spread, length, step, rtol=INTEGRATION.rollout_rtol)
     middle = 0.5 * (signal.max() + signal.min())
     reach = EXAMINATION.reach * (signal.max() - signal.min())
     bounded = run.completed and bool(np.all(np.abs(run.values - middle) < reach))
@@ -101,7 +108,7 @@ def _long_run(regular: RegularClosure, states: FloatArray, tc: float, spacing: f
         float(np.std(run.values) / spread[0]),
         spectrum_distance(signal, run.values, spacing, 1.0 / INTEGRATION.rollout_density) if enough else nan,
     )
-    lyapunov = lyapunov_spectrum(regular.field, states[-1], length, step) if bounded else None
+    lyapunov = lyapunov_spectrum(regular.field, states[at], length, step) if bounded else None
     if lyapunov is None or lyapunov.stop is not Stop.COMPLETED:
         return found
     exponents, errors = tuple(lyapunov.exponents.tolist()), tuple(lyapunov.standard_errors.tolist())

@@ -113,7 +113,7 @@ def screen(records: Sequence[Series], settings: ScreenSettings = DEFAULT) -> Scr
         if max(gain for *_, gain in columns) > settings.clearly:
             break
     best = [(min(e), min(c), max(g)) for e, c, g in (zip(*at, strict=True) for at in zip(*seen, strict=True))]
-    left, kept, gains = (tuple(one[i] for one in best) for i in range(3))
+    left, kept, gains = (tuple(float(one[i]) for one in best) for i in range(3))
     nonlinear, predicted = max(gains) > settings.clearly, left[-1] < settings.predicted
     hopeless = not nonlinear and not smoothed.clean and _is_noise(smoothed, left[-1], settings)
     return Screen(
