@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from copy import deepcopy
 from random import Random
 from typing import Any
 
@@ -136,11 +137,11 @@ def in_tree(random: Random, model: dict[str, Any]) -> None:
     if kind == 0:
         del node[key]
     elif kind == 1 and isinstance(node, list):
-        node.insert(key, node[key])
+        node.insert(key, deepcopy(node[key]))
     elif kind == 2 and isinstance(node, list):
         random.shuffle(node)
     elif kind == 3 and isinstance(node[key], int | float) and not isinstance(node[key], bool):
         factor = random.choice((-1, 0, 1e3, 1e-3, 1e12, 1e30, 1e-30, 1.5))
         node[key] = node[key] * factor if abs(node[key]) < 1e300 else -node[key]
     else:
-        node[key] = random.choice(VALUES)
+        node[key] = deepcopy(random.choice(VALUES))  # else the next damage would be to the list of values itself
