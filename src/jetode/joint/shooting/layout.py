@@ -32,7 +32,7 @@ from jetode.support.errors import InputError
 
 
 class Tableau(NamedTuple):
-    """An explicit Runge–Kutta method: strictly lower triangular ``a`` and weights ``b``; 4, 8, 12, … stages."""
+    """An explicit Runge–Kutta method: strictly lower triangular ``a`` and weights ``b``."""
 
     a: FloatArray
     b: FloatArray
