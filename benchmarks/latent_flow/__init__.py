@@ -1,0 +1,1 @@
+"""Latent flows, a prototype: all rows of a quadratic flow learned from one of its three coordinates."""
