@@ -237,16 +237,16 @@ def _scheme(c: FloatArray, degree: int, x: Row, y: Row) -> Row:
 
 
 @leaf()
-def field_rhs(x: FloatArray, out: FloatArray, arrays: FieldArrays, scratch: Workspace) -> Row:
-    """Write f(x) of every lane to ``out`` (d, LANES); return the denominators D(x) (1 where there is none)."""
+def field_rhs(x: FloatArray, out: FloatArray, at: int, arrays: FieldArrays, scratch: Workspace) -> Row:
+    """Write f(x) of every lane to d rows of ``out`` from ``at`` on; return the denominators D(x) (1 where there is none)."""
     layout, parent, variable, firsts, slots, degrees, c, parameters = arrays
     work, room = scratch
     d, chain, divided, nested = layout[0], layout[1], layout[3], layout[4]
     if not nested:
         for m in range(layout[2]):
-            at = HEAD + 3 * m
+            own = HEAD + 3 * m
             for lane in range(LANES):
-                element(layout[at], x[layout[at + 1], lane], parameters, layout[at + 2], room, 0)
+                element(layout[own], x[layout[own + 1], lane], parameters, layout[own + 2], room, 0)
                 work[d + m, lane] = room[0]
         _fill(x, layout, parent, variable, work)
     x0 = load(x, 0)
@@ -261,11 +261,11 @@ def field_rhs(x: FloatArray, out: FloatArray, arrays: FieldArrays, scratch: Work
         if chain + row == d:
             denominator = total
         elif chain + row == d - 1:
-            store(out, d - 1, total / denominator)
+            store(out, at + d - 1, total / denominator)
         else:
-            store(out, chain + row, total)
+            store(out, at + chain + row, total)
     for i in range(chain):
-        store(out, i, load(x, i + 1))
+        store(out, at + i, load(x, i + 1))
     return denominator
 
 
@@ -356,7 +356,7 @@ def _rates(
         for lane in range(LANES):
             for i in range(d):
                 sides[0, i, lane] = points[min(first + lane, n - 1), i]
-        store(row, 0, field_rhs(sides[0], sides[1], arrays, work))
+        store(row, 0, field_rhs(sides[0], sides[1], 0, arrays, work))
         for lane in range(min(LANES, n - first)):
             denominators[first + lane] = row[0, lane]
             for i in range(d):

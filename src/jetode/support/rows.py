@@ -64,14 +64,19 @@ def everywhere(number: float) -> Row:
     return np.full(LANES, number)
 
 
+def where_less(a: Row, b: Row, yes: Row, no: Row) -> Row:
+    """``yes`` where a < b, otherwise, also where one of them is NaN, ``no``."""
+    return np.where(np.less(a, b), yes, no)
+
+
 def smaller(a: Row, b: Row) -> Row:
-    """a where a < b, otherwise b, also where one is NaN."""
-    return np.where(a < b, a, b)
+    """a where a < b, otherwise, also where one is NaN, b."""
+    return np.where(np.less(a, b), a, b)
 
 
 def larger(a: Row, b: Row) -> Row:
-    """a where a > b, otherwise b, also where one is NaN."""
-    return np.where(a > b, a, b)
+    """a where a > b, otherwise, also where one is NaN, b."""
+    return np.where(np.greater(a, b), a, b)
 
 
 def magnitude(a: Row) -> Row:
@@ -82,6 +87,11 @@ def magnitude(a: Row) -> Row:
 def root(a: Row) -> Row:
     """√a."""
     return np.sqrt(a)
+
+
+def some(a: Row) -> bool:
+    """Whether any lane is other than 0."""
+    return bool(np.any(a != 0.0))
 
 
 def _element(array: Any) -> Any:
@@ -124,26 +134,22 @@ def _lower_store(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     return context.get_dummy_value()
 
 
-def _on_rows(function: Any, count: int, emit: Callable[..., Any]) -> None:
-    """``function`` of ``count`` rows, some of which may be numbers, in compiled code: ``emit(builder, *rows)``."""
+def _on_rows(function: Any, emit: Callable[..., Any], result: Any = ROW_TYPE) -> None:
+    """``function`` of rows, some of which may be numbers, in compiled code: ``emit(builder, *rows)``."""
 
     def generic(self: Any, args: Any, kws: Any) -> Any:
-        if len(args) != count or ROW_TYPE not in args:
+        if ROW_TYPE not in args and function is not everywhere:
             return None
         if not all(a == ROW_TYPE or isinstance(a, types.Float | types.Integer) for a in args):
             return None
-        return signature(ROW_TYPE, *(a if a == ROW_TYPE else types.float64 for a in args))
+        return signature(result, *(a if a == ROW_TYPE else types.float64 for a in args))
 
-    infer_global(function)(type(f"_{function.__name__}", (AbstractTemplate,), {"generic": generic}))
-
+    @lower_builtin(function, types.VarArg(types.Any))  # type: ignore[misc]
     def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        rows = [
-            a if kind == ROW_TYPE else everywhere_on(builder, a) for kind, a in zip(sig.args, args, strict=True)
-        ]
+        rows = [a if kind == ROW_TYPE else everywhere_on(builder, a) for kind, a in zip(sig.args, args, strict=True)]
         return emit(builder, *rows)
 
-    for kinds in ((RowType,) * count, (types.float64, RowType), (RowType, types.float64))[: 1 if count == 1 else 3]:
-        lower_builtin(function, *kinds)(lower)
+    infer_global(function)(type(f"_{function.__name__}", (AbstractTemplate,), {"generic": generic}))
 
 
 def _intrinsic(name: str) -> Callable[..., Any]:
@@ -154,26 +160,24 @@ def _intrinsic(name: str) -> Callable[..., Any]:
     return emit
 
 
-def _chosen(comparison: str) -> Callable[..., Any]:
-    return lambda builder, a, b: builder.select(builder.fcmp_ordered(comparison, a, b), a, b)
+def _where_less(builder: Any, a: Any, b: Any, yes: Any, no: Any) -> Any:
+    return builder.select(builder.fcmp_ordered("<", a, b), yes, no)
 
 
-_on_rows(operator.add, 2, ir.IRBuilder.fadd)
-_on_rows(operator.sub, 2, ir.IRBuilder.fsub)
-_on_rows(operator.mul, 2, ir.IRBuilder.fmul)
-_on_rows(operator.truediv, 2, ir.IRBuilder.fdiv)
-_on_rows(smaller, 2, _chosen("<"))
-_on_rows(larger, 2, _chosen(">"))
-_on_rows(magnitude, 1, _intrinsic("fabs"))
-_on_rows(root, 1, _intrinsic("sqrt"))
+def _some(builder: Any, a: Any) -> Any:
+    differ = builder.fcmp_unordered("!=", a, ir.Constant(ROW, [0.0] * LANES))
+    bits = ir.IntType(LANES)
+    return builder.icmp_unsigned("!=", builder.bitcast(differ, bits), ir.Constant(bits, 0))
 
 
-@infer_global(everywhere)
-class _Everywhere(AbstractTemplate):  # type: ignore[misc]
-    def generic(self, args: Any, kws: Any) -> Any:
-        return signature(ROW_TYPE, types.float64)
-
-
-@lower_builtin(everywhere, types.float64)
-def _lower_everywhere(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    return everywhere_on(builder, args[0])
+_on_rows(operator.add, ir.IRBuilder.fadd)
+_on_rows(operator.sub, ir.IRBuilder.fsub)
+_on_rows(operator.mul, ir.IRBuilder.fmul)
+_on_rows(operator.truediv, ir.IRBuilder.fdiv)
+_on_rows(where_less, _where_less)
+_on_rows(smaller, lambda builder, a, b: _where_less(builder, a, b, a, b))
+_on_rows(larger, lambda builder, a, b: _where_less(builder, b, a, a, b))
+_on_rows(magnitude, _intrinsic("fabs"))
+_on_rows(root, _intrinsic("sqrt"))
+_on_rows(some, _some, types.boolean)
+_on_rows(everywhere, lambda builder, a: a)
