@@ -41,8 +41,8 @@ COMPLETED, POLE, DIVERGED, STEP_TOO_SMALL, STEP_LIMIT = range(5)
 ACTIVE, TIME, STEP, END, GROWTH = range(5)
 POLE_NOW, POLE_LARGEST, POLE_LOW, POLE_HIGH, POLE_END = range(5, 10)
 ERROR, POWER, SAMPLE, PENDING, SOUND, STEPS, EVALUATIONS, ATTEMPTS = range(10, 18)
-# flat copies, for rows are counted by one number
-A, ERRORS_5, ERRORS_3, DENSE_ROWS = (np.ascontiguousarray(m).ravel() for m in (STAGES, ERROR_5, ERROR_3, DENSE))
+A = STAGES.ravel()
+D_3, D_4, D_5, D_6 = DENSE
 
 Counts = NDArray[np.int64]
 Starts = tuple[FloatArray, FloatArray, FloatArray]  # states (s, d), f and D there
@@ -89,11 +89,11 @@ def _error(x: FloatArray, x_new: FloatArray, h: Row, k: FloatArray, rtol: float,
     d = x.shape[0]
     for i in range(d):
         scale = atol[i] + rtol * larger(magnitude(load(x, i)), magnitude(load(x_new, i)))
-        error_5 = load(ERRORS_5, 0) * load(k, i)
-        error_3 = load(ERRORS_3, 0) * load(k, i)
+        error_5 = load(ERROR_5, 0) * load(k, i)
+        error_3 = load(ERROR_3, 0) * load(k, i)
         for j in range(FIRST_USED, N_STAGES):
-            error_5 = error_5 + load(ERRORS_5, j) * load(k, d * j + i)
-            error_3 = error_3 + load(ERRORS_3, j) * load(k, d * j + i)
+            error_5 = error_5 + load(ERROR_5, j) * load(k, d * j + i)
+            error_3 = error_3 + load(ERROR_3, j) * load(k, d * j + i)
         error_5 = error_5 / scale
         error_3 = error_3 / scale
         norm_5 = norm_5 + error_5 * error_5
@@ -110,12 +110,18 @@ def _dense_coefficients(x: FloatArray, x_new: FloatArray, h: Row, k: FloatArray,
         store(dense, i, delta)
         store(dense, d + i, h * load(k, i) - delta)
         store(dense, 2 * d + i, 2.0 * delta - h * (load(k, d * N_STAGES + i) + load(k, i)))
-        for p in range(INTERPOLATOR_POWER - 3):
-            row = p * N_STAGES_EXTENDED
-            total = load(DENSE_ROWS, row) * load(k, i)
-            for j in range(FIRST_USED, N_STAGES_EXTENDED):
-                total = total + load(DENSE_ROWS, row + j) * load(k, d * j + i)
-            store(dense, (3 + p) * d + i, h * total)
+        rate = load(k, i)
+        sum_3, sum_4, sum_5, sum_6 = D_3[0] * rate, D_4[0] * rate, D_5[0] * rate, D_6[0] * rate
+        for j in range(FIRST_USED, N_STAGES_EXTENDED):
+            rate = load(k, d * j + i)
+            sum_3 = sum_3 + load(D_3, j) * rate
+            sum_4 = sum_4 + load(D_4, j) * rate
+            sum_5 = sum_5 + load(D_5, j) * rate
+            sum_6 = sum_6 + load(D_6, j) * rate
+        store(dense, 3 * d + i, h * sum_3)
+        store(dense, 4 * d + i, h * sum_4)
+        store(dense, 5 * d + i, h * sum_5)
+        store(dense, 6 * d + i, h * sum_6)
 
 
 @leaf()

@@ -254,8 +254,7 @@ def _system(embedding: Embedding, settings: PaperSettings) -> ClosureSystem:
     if settings.form == "strong":
         return strong_form(embedding.dimensionless[first : last + 1], *libraries)
     window = settings.window
-    rng = np.random.default_rng(settings.seed)
-    centres = place_windows(first, last, settings.windows, window.reach, settings.placement, rng)
+    centres = place_windows(first, last, settings.windows, window.reach, settings.placement, settings.seed)
     return weak_form(embedding.dimensionless, embedding.step, *libraries, centres, window)
 
 
