@@ -238,7 +238,7 @@ def _scheme(c: FloatArray, degree: int, x: Row, y: Row) -> Row:
 
 @leaf()
 def field_rhs(x: FloatArray, out: FloatArray, at: int, arrays: FieldArrays, scratch: Workspace) -> Row:
-    """Write f(x) of every lane to d rows of ``out`` from ``at`` on; return the denominators D(x) (1 where there is none)."""
+    """Write f(x) of every lane to d rows of ``out`` from ``at`` on; return the denominators D(x), 1 without one."""
     layout, parent, variable, firsts, slots, degrees, c, parameters = arrays
     work, room = scratch
     d, chain, divided, nested = layout[0], layout[1], layout[3], layout[4]

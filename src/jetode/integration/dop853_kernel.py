@@ -34,10 +34,10 @@ ERROR_EXPONENT = -1.0 / 8.0
 POLE_FRACTION = 1e-3  # |D| below this part of its largest value so far counts as "at the pole"
 
 COMPLETED, POLE, DIVERGED, STEP_TOO_SMALL, STEP_LIMIT = range(5)
-# rows of numbers that the lanes keep: whether they run; where they are, how far the step goes, where it ends and how much
-# the next one may grow; D there, the largest |D| so far, the least and the largest D within the step and the one at its
-# end; the error of the step and its power that scales the next one; the next sample and whether it lies in the step;
-# whether all states of the step are sound; steps, evaluations and attempts
+# rows of numbers that the lanes keep: whether they run; where they are, how far the step goes, where it ends and how
+# much the next one may grow; D there, the largest |D| so far, the least and the largest D within the step and the one
+# at its end; the error of the step and its power that scales the next one; the next sample and whether it lies in the
+# step; whether all states of the step are sound; steps, evaluations and attempts
 ACTIVE, TIME, STEP, END, GROWTH = range(5)
 POLE_NOW, POLE_LARGEST, POLE_LOW, POLE_HIGH, POLE_END = range(5, 10)
 ERROR, POWER, SAMPLE, PENDING, SOUND, STEPS, EVALUATIONS, ATTEMPTS = range(10, 18)

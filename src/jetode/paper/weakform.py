@@ -142,7 +142,8 @@ def place_windows(
         centres = np.round(np.linspace(low, high, count)).astype(np.int64)
         return centres[np.append(True, centres[1:] > centres[:-1])]
     available = high - low + 1
-    return np.sort(low + np.random.default_rng(seed).choice(available, size=min(count, available), replace=False)).astype(np.int64)
+    rng = np.random.default_rng(seed)
+    return np.sort(low + rng.choice(available, size=min(count, available), replace=False)).astype(np.int64)
 
 
 def weak_form(

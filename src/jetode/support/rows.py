@@ -1,4 +1,4 @@
-"""Rows of :data:`~jetode.support.lanes.LANES` doubles as values of compiled code, with exactly the arithmetic of numbers.
+"""Rows of :data:`~jetode.support.lanes.LANES` doubles as values of compiled code, with the arithmetic of numbers.
 
 A kernel that runs eight independent computations side by side is written like one of them: ``load`` gives a row of an
 array (m, LANES), ``+ - * /`` work on rows and numbers, ``store`` writes one.  Nothing is fused or reordered, so that
@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from llvmlite import ir
-from numba.core import typing
+from numba import types as _types
+from numba.core import typing as _typing
 from numba.core.typing import templates as _templates
 from numba.extending import lower_builtin as _lower_builtin
 from numba.extending import models as _models
 from numba.extending import register_model as _register_model
-from numba.extending import types as _types
 
 from jetode.support.arrays import FloatArray
 from jetode.support.lanes import LANES, ROW, cgutils, everywhere_on
@@ -31,7 +31,7 @@ lower_builtin: Any = _lower_builtin
 models: Any = _models
 register_model: Any = _register_model
 types: Any = _types
-signature: Any = typing.signature
+signature: Any = cast(Any, _typing).signature
 
 Row = Any  # of compiled code; LANES numbers of an array without compilation
 
@@ -144,7 +144,7 @@ def _on_rows(function: Any, emit: Callable[..., Any], result: Any = ROW_TYPE) ->
             return None
         return signature(result, *(a if a == ROW_TYPE else types.float64 for a in args))
 
-    @lower_builtin(function, types.VarArg(types.Any))  # type: ignore[misc]
+    @lower_builtin(function, types.VarArg(types.Any))
     def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         rows = [a if kind == ROW_TYPE else everywhere_on(builder, a) for kind, a in zip(sig.args, args, strict=True)]
         return emit(builder, *rows)
