@@ -260,7 +260,7 @@ def field_rhs(x: FloatArray, out: FloatArray, at: int, arrays: FieldArrays, scra
             total = total * x2 + term if nested else total + term * load(work, slots[k])
         if chain + row == d:
             denominator = total
-        elif chain + row == d - 1:
+        elif divided and chain + row == d - 1:
             store(out, at + d - 1, total / denominator)
         else:
             store(out, at + chain + row, total)
