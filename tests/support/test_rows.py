@@ -4,6 +4,7 @@ import numba
 import numpy as np
 import pytest
 
+from jetode.support import rows as module
 from jetode.support.lanes import LANES
 from jetode.support.rows import everywhere, larger, load, magnitude, root, smaller, some, store, where_less
 
@@ -52,6 +53,13 @@ def test_what_compiled_code_does_is_what_python_does(rows):
     _compared(rows, same)
     assert np.array_equal(out, same, equal_nan=True)
     assert some(rows) and not some(np.zeros(LANES))
+
+
+def test_no_row_lies_in_two_lines_of_the_cache():
+    for shape in [(1,), (3, 5), (2, 4, 3)] * 5:
+        zeros = module.rows_of_zeros(*shape)
+        assert zeros.shape == (*shape, LANES) and zeros.flags.c_contiguous and not zeros.any()
+        assert zeros.ctypes.data % (8 * LANES) == 0
 
 
 @numba.njit

@@ -29,7 +29,7 @@ from jetode.support.arrays import FloatArray, IntArray
 from jetode.support.compiled import kernel, leaf
 from jetode.support.errors import InputError
 from jetode.support.lanes import LANES
-from jetode.support.rows import Row, everywhere, load, store
+from jetode.support.rows import Row, everywhere, load, rows_of_zeros, store
 
 if TYPE_CHECKING:
     from jetode.equations.closure import Closure
@@ -151,8 +151,8 @@ class Field:
     def rates(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
         """f and the denominator D (1 where there is none) at the points (N, d)."""
         out, denominators = np.empty_like(points), np.empty(points.shape[0])
-        sides = np.empty((2, self.dimension, LANES))
-        _rates(points, out, denominators, self.arrays, self.lanes(), sides, np.empty((1, LANES)))
+        sides = rows_of_zeros(2, self.dimension)
+        _rates(points, out, denominators, self.arrays, self.lanes(), sides, rows_of_zeros(1))
         return out, denominators
 
     def jacobian(self, x: FloatArray) -> FloatArray:
@@ -166,7 +166,7 @@ class Field:
 
     def lanes(self) -> Workspace:
         """Scratch space of :func:`field_rhs`: x, elements, x_0⁵ and the outer monomials; one element's derivatives."""
-        return np.zeros((self.n_variables + 1 + self.arrays[1].size, LANES)), np.zeros(ROOM)
+        return rows_of_zeros(self.n_variables + 1 + self.arrays[1].size), np.zeros(ROOM)
 
     def workspace(self) -> tuple[FloatArray, FloatArray]:
         """Scratch space of :func:`field_jacobian`: the same of one state in one array, and the gradients of all but

@@ -25,7 +25,19 @@ from jetode.integration.tableau import (
 from jetode.support.arrays import FloatArray
 from jetode.support.compiled import kernel, leaf
 from jetode.support.lanes import LANES
-from jetode.support.rows import Row, everywhere, larger, load, magnitude, root, smaller, some, store, where_less
+from jetode.support.rows import (
+    Row,
+    everywhere,
+    larger,
+    load,
+    magnitude,
+    root,
+    rows_of_zeros,
+    smaller,
+    some,
+    store,
+    where_less,
+)
 
 SAFETY = 0.9
 MIN_FACTOR = 0.2  # largest decrease of the step
@@ -53,9 +65,9 @@ Scratch = tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, Floa
 
 def scratch(d: int) -> Scratch:
     """Where the lanes keep x, x at the end of the step, a trial state, stages, dense output, numbers and starts."""
-    x, x_new, trial = np.zeros((3, d, LANES))
-    k, dense = np.zeros((N_STAGES_EXTENDED * d, LANES)), np.zeros((INTERPOLATOR_POWER * d, LANES))
-    return x, x_new, trial, k, dense, np.zeros((ATTEMPTS + 1, LANES)), np.full(LANES, -1)
+    x, x_new, trial = rows_of_zeros(3, d)
+    k, dense = rows_of_zeros(N_STAGES_EXTENDED * d), rows_of_zeros(INTERPOLATOR_POWER * d)
+    return x, x_new, trial, k, dense, rows_of_zeros(ATTEMPTS + 1), np.full(LANES, -1)
 
 
 @leaf()

@@ -8,6 +8,7 @@ the bits are the same again.  Of one-dimensional arrays ``load`` and ``store`` t
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any, cast
@@ -47,6 +48,14 @@ ROW_TYPE = RowType("Row")
 class _RowModel(models.PrimitiveModel):  # type: ignore[misc]
     def __init__(self, manager: Any, kind: Any) -> None:
         super().__init__(manager, kind, ROW)
+
+
+def rows_of_zeros(*shape: int) -> FloatArray:
+    """Zeros (…, LANES), no row of which lies in two lines of the cache."""
+    size = LANES * math.prod(shape)
+    line = np.zeros(size + LANES)
+    first = -line.ctypes.data % (LANES * line.itemsize) // line.itemsize
+    return line[first : first + size].reshape(*shape, LANES)
 
 
 def load(array: FloatArray, i: int) -> Row:
