@@ -5,6 +5,9 @@ realization, of this checkout and the other in turn, so that what else the machi
 CPU seconds of all threads, the least (compilation: the only) of ``--repeats``; ratios are this over other.
 
     git worktree add ../before 8eba574 && python benchmarks/speed.py ../before
+
+``--paper`` takes the paper realization alone, with the kernels of the default cache: the shortest of them needs the
+most turns.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ import time
 from pathlib import Path
 from statistics import median
 
+Times = dict[str, tuple[float, float]]  # wall and CPU seconds
 HERE = Path(__file__).resolve().parents[1]
 STARTS = (("--version",), ("--help",), ("diagnose", "--help"))
 # (system, channel, duration, dt): records of the paper's length at 15 % noise
@@ -63,9 +67,15 @@ def timed(command: list[str], root: Path, cache: str | None = None) -> tuple[flo
     return time.perf_counter() - begin, cpu, done.stdout
 
 
-def measure(root: Path, repeats: int) -> dict[str, tuple[float, float]]:
+def worked(root: Path, records: tuple[tuple[str, str, float, float], ...], repeats: int, cache: str | None) -> Times:
+    """Fits of those records and the paper realization, of one checkout."""
+    work = [sys.executable, "-c", WORK, str(root), json.dumps(records), str(repeats)]
+    return {name: (wall, cpu) for name, (wall, cpu) in json.loads(timed(work, root, cache)[2]).items()}
+
+
+def measure(root: Path, repeats: int) -> Times:
     """Everything, of one checkout, once; compilation where there is a cache of its own."""
-    found: dict[str, tuple[float, float]] = {}
+    found: Times = {}
     command = [sys.executable, "-m", "jetode"]
     for words in STARTS:
         found[f"jetode {' '.join(words)}"] = timed([*command, *words], root)[:2]
@@ -75,10 +85,7 @@ def measure(root: Path, repeats: int) -> dict[str, tuple[float, float]]:
         second = timed(demo, root, f"{folder}/cache")
         found["compilation of a first demo"] = (first[0] - second[0], first[1] - second[1])
         found["second demo"] = second[:2]
-        work = [sys.executable, "-c", WORK, str(root), json.dumps(RECORDS), str(repeats)]
-        for name, (wall, cpu) in json.loads(timed(work, root, f"{folder}/cache")[2]).items():
-            found[name] = (wall, cpu)
-    return found
+        return found | worked(root, RECORDS, repeats, f"{folder}/cache")
 
 
 def main() -> None:
@@ -86,18 +93,20 @@ def main() -> None:
     parser.add_argument("other", type=Path, nargs="?", help="a checkout of the commit to compare with")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--rounds", type=int, default=2, help="how often the two checkouts take turns")
+    parser.add_argument("--paper", action="store_true", help="the paper realization alone")
     arguments = parser.parse_args()
     roots = {"this": HERE} | ({"other": arguments.other.resolve()} if arguments.other else {})
-    rounds: dict[str, list[dict[str, tuple[float, float]]]] = {name: [] for name in roots}
+    rounds: dict[str, list[Times]] = {name: [] for name in roots}
     for _ in range(arguments.rounds):
         for name, root in roots.items():
-            rounds[name].append(measure(root, arguments.repeats))
+            once = worked(root, (), arguments.repeats, None) if arguments.paper else measure(root, arguments.repeats)
+            rounds[name].append(once)
     best = {
         name: {key: tuple(min(r[key][i] for r in runs) for i in (0, 1)) for key in runs[0]}
         for name, runs in rounds.items()
     }
     fits = [key for key in best["this"] if key.startswith("fit of ")]
-    for found in best.values():
+    for found in best.values() if fits else ():
         found["median fit"] = tuple(median(found[key][i] for key in fits) for i in (0, 1))
     print(f"{'':30s}{'wall s':>9s}{'other':>9s}{'ratio':>7s}{'CPU s':>9s}{'other':>9s}{'ratio':>7s}")
     for key, ours in best["this"].items():

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from jetode.equations.field import Field
 from jetode.integration import tableau
 from jetode.integration.dop853 import Stop, integrate, integrate_many
 from jetode.support.errors import InputError
+from jetode.support.lanes import LANES
 from truths import LORENZ_FIELD, LORENZ_JETS_FIELD, lorenz_jets
 
 OSCILLATOR = Field(2, ({(1, 0): -1.0},))
@@ -132,6 +134,36 @@ def test_many_is_one_by_one() -> None:
     runs = integrate_many(LORENZ_FIELD, starts, 101, 0.01)
     for start, run in zip(starts, runs, strict=True):
         assert np.array_equal(run.states, integrate(LORENZ_FIELD, start, 101, 0.01).states)
+
+
+def test_company_does_not_matter() -> None:
+    """Starts that end early, each in its own way, on lanes beside others, more starts than lanes, in any order."""
+    field = Field(2, ({(1, 0): -1.0, (0, 1): -0.3},), {(0, 0): 1.0, (1, 0): -1.0})
+    starts = np.random.default_rng(1).normal(size=(3 * LANES - 2, 2))
+    starts[4], starts[9], starts[10] = (1.0, 0.5), (np.nan, 0.0), (1e4, 0.0)
+    control: dict[str, Any] = {"bound": [20.0, 9.0], "max_steps": 24}
+    order = np.random.default_rng(2).permutation(len(starts))
+    runs = integrate_many(field, starts, 301, 0.02, **control)
+    assert {run.stop for run in runs} == {Stop.COMPLETED, Stop.POLE, Stop.DIVERGED, Stop.STEP_LIMIT}
+    for i, other in zip(order, integrate_many(field, starts[order], 301, 0.02, **control), strict=True):
+        for run in (other, integrate(field, starts[i], 301, 0.02, **control)):
+            assert np.array_equal(run.states, runs[i].states)
+            assert (run.stop, run.stop_time) == (runs[i].stop, runs[i].stop_time)
+            assert (run.n_steps, run.n_evaluations) == (runs[i].n_steps, runs[i].n_evaluations)
+
+
+def test_every_lane_is_scipys_run() -> None:
+    """Lanes whose steps differ in length follow SciPy's, each with its own number of steps."""
+    starts = np.array([[1e-3, 0.0], [1.0, 0.0], [2.0, 0.0], [4.0, 0.0], [8.0, 0.0]])
+    duffing = Field(2, ({(1, 0): -1.0, (3, 0): -1.0},))
+    counts = set()
+    for start, run in zip(starts, integrate_many(duffing, starts, 101, 0.05, rtol=1e-9, atol=1e-11), strict=True):
+        times = 0.05 * np.arange(101)
+        control = {"t_eval": times, "method": "DOP853", "rtol": 1e-12, "atol": 1e-13}
+        reference = solve_ivp(lambda _, x: duffing(x), (0, 5.0), start, **control)
+        assert np.max(np.abs(run.states - reference.y.T)) < 1e-6 * max(1.0, start[0] ** 2)
+        counts.add(run.n_steps)
+    assert len(counts) == len(starts)
 
 
 def test_inputs_are_untouched_and_checked() -> None:

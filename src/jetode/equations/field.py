@@ -8,6 +8,8 @@ Kernels get ``Field.arrays`` (plain NumPy arrays), never a function, so that com
 A row is evaluated as Σ_m c_m(x_0, x_1) m with c_m of total degree ≤ 4 written out as a nested Horner scheme.  Where
 the *outer* monomials m are powers of x_2, as in every library up to degree 4 of three jets, the sum over them is
 Horner's rule too (``nested``); otherwise they, in x_1 … and x_0⁵, come from a table, one multiplication each.
+
+:data:`~jetode.support.lanes.LANES` states are evaluated side by side, the last index of their arrays being the lane.
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ from jetode.equations.polynomials import Exponents, Polynomial, graded_order, mo
 from jetode.support.arrays import FloatArray, IntArray
 from jetode.support.compiled import kernel, leaf
 from jetode.support.errors import InputError
+from jetode.support.lanes import LANES
+from jetode.support.rows import Row, everywhere, load, rows_of_zeros, store
 
 if TYPE_CHECKING:
     from jetode.equations.closure import Closure
@@ -36,6 +40,7 @@ DEGREE = 4  # of a Horner scheme in (x_0, x_1), which has 15 coefficients
 # variable of the outer monomials; first scheme of each row; outer monomial of each scheme (these indices point into
 # the work array) and its degree; coefficients, highest first; the elements' parameters
 FieldArrays = tuple[IntArray, Indices, Indices, Indices, Indices, Indices, FloatArray, FloatArray]
+Workspace = tuple[FloatArray, FloatArray]
 HEAD = 5  # entries of the layout before those of the elements
 
 
@@ -146,7 +151,8 @@ class Field:
     def rates(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
         """f and the denominator D (1 where there is none) at the points (N, d)."""
         out, denominators = np.empty_like(points), np.empty(points.shape[0])
-        _rates(points, out, denominators, self.arrays, self.workspace()[0])
+        sides = rows_of_zeros(2, self.dimension)
+        _rates(points, out, denominators, self.arrays, self.lanes(), sides, rows_of_zeros(1))
         return out, denominators
 
     def jacobian(self, x: FloatArray) -> FloatArray:
@@ -158,9 +164,13 @@ class Field:
             field_jacobian(point, np.empty(self.dimension), jacobian, self.arrays, work, gradients)
         return out[:, : self.dimension].reshape((*np.shape(x), self.dimension))
 
+    def lanes(self) -> Workspace:
+        """Scratch space of :func:`field_rhs`: x, elements, x_0⁵ and the outer monomials; one element's derivatives."""
+        return rows_of_zeros(self.n_variables + 1 + self.arrays[1].size), np.zeros(ROOM)
+
     def workspace(self) -> tuple[FloatArray, FloatArray]:
-        """Scratch space of the kernels: x, elements, x_0⁵, the outer monomials, and one element's derivatives; the
-        gradients of all but the last."""
+        """Scratch space of :func:`field_jacobian`: the same of one state in one array, and the gradients of all but
+        the last."""
         size = self.n_variables + 1 + self.arrays[1].size
         return np.zeros(size + ROOM), np.zeros((size, self.dimension))
 
@@ -194,30 +204,24 @@ def _degree(scheme: FloatArray) -> int:
 
 
 @leaf()
-def _fill(
-    x: FloatArray, layout: IntArray, parent: Indices, variable: Indices, parameters: FloatArray, work: FloatArray
-) -> None:
-    d, n_elements = layout[0], layout[2]
-    for i in range(d):
-        work[i] = x[i]
-    table = d + n_elements + 1
-    out = table + parent.shape[0]
-    for m in range(n_elements):
-        at = HEAD + 3 * m
-        element(layout[at], x[layout[at + 1]], parameters, layout[at + 2], work, out)
-        work[d + m] = work[out]
-    square = x[0] * x[0]
-    work[table - 1] = square * square * x[0]
+def _fill(x: FloatArray, layout: IntArray, parent: Indices, variable: Indices, work: FloatArray) -> None:
+    """The table of x, x_0⁵ and the outer monomials, whose elements are there, of one state or of one on each lane."""
+    for i in range(layout[0]):
+        store(work, i, load(x, i))
+    table = layout[0] + layout[2] + 1
+    first = load(x, 0)
+    square = first * first
+    store(work, table - 1, square * square * first)
     work[table] = 1.0
     for k in range(1, parent.shape[0]):
-        work[table + k] = work[parent[k]] * work[variable[k]]
+        store(work, table + k, load(work, parent[k]) * load(work, variable[k]))
 
 
 @leaf()
-def _scheme(c: FloatArray, degree: int, x: float, y: float) -> float:
+def _scheme(c: FloatArray, degree: int, x: Row, y: Row) -> Row:
     """Σ c_ij x^i y^j up to the total degree that the scheme has."""
     if degree == 0:
-        return c[14]
+        return everywhere(c[14])
     if degree == 1:
         return c[9] * y + (c[13] * x + c[14])
     if degree == 2:
@@ -233,31 +237,35 @@ def _scheme(c: FloatArray, degree: int, x: float, y: float) -> float:
 
 
 @leaf()
-def field_rhs(x: FloatArray, out: FloatArray, arrays: FieldArrays, work: FloatArray) -> float:
-    """Write f(x) to ``out``; return the denominator D(x) (1 where there is none)."""
+def field_rhs(x: FloatArray, out: FloatArray, at: int, arrays: FieldArrays, scratch: Workspace) -> Row:
+    """Write f(x) of every lane to d rows of ``out`` from ``at`` on; return the denominators D(x), 1 without one."""
     layout, parent, variable, firsts, slots, degrees, c, parameters = arrays
-    d, chain, nested = layout[0], layout[1], layout[4]
-    n_rows = d - chain
+    work, room = scratch
+    d, chain, divided, nested = layout[0], layout[1], layout[3], layout[4]
     if not nested:
-        _fill(x, layout, parent, variable, parameters, work)
-    x0 = x[0]
-    x1 = x[1] if d > 1 else work[1]  # of one variable, the second is an element of it or nothing
-    x2 = x[2] if d > 2 else 0.0
-    denominator = 1.0
-    if layout[3]:
-        denominator = 0.0
-        for k in range(firsts[n_rows], firsts[n_rows + 1]):
-            term = _scheme(c[k], degrees[k], x0, x1)
-            denominator = denominator * x2 + term if nested else denominator + term * work[slots[k]]
-    for row in range(n_rows):
-        total = 0.0
+        for m in range(layout[2]):
+            own = HEAD + 3 * m
+            for lane in range(LANES):
+                element(layout[own], x[layout[own + 1], lane], parameters, layout[own + 2], room, 0)
+                work[d + m, lane] = room[0]
+        _fill(x, layout, parent, variable, work)
+    x0 = load(x, 0)
+    x1 = load(x, 1) if d > 1 else load(work, 1)  # of one variable, the second is an element of it or nothing
+    x2 = load(x, 2) if d > 2 else everywhere(0.0)
+    denominator = everywhere(1.0)
+    for row in range(d - chain + divided - 1, -1, -1):  # the denominator, if there is one, is the row after the last
+        total = everywhere(0.0)
         for k in range(firsts[row], firsts[row + 1]):
             term = _scheme(c[k], degrees[k], x0, x1)
-            total = total * x2 + term if nested else total + term * work[slots[k]]
-        out[chain + row] = total
+            total = total * x2 + term if nested else total + term * load(work, slots[k])
+        if chain + row == d:
+            denominator = total
+        elif divided and chain + row == d - 1:
+            store(out, at + d - 1, total / denominator)
+        else:
+            store(out, at + chain + row, total)
     for i in range(chain):
-        out[i] = x[i + 1]
-    out[d - 1] /= denominator
+        store(out, at + i, load(x, i + 1))
     return denominator
 
 
@@ -276,7 +284,6 @@ def field_jacobian(
     """
     layout, parent, variable, firsts, slots, _, c, parameters = arrays
     d, chain, n_elements, nested = layout[0], layout[1], layout[2], layout[4]
-    _fill(x, layout, parent, variable, parameters, work)
     table = d + n_elements + 1
     for j in range(d):
         gradients[j, j] = 1.0
@@ -284,7 +291,8 @@ def field_jacobian(
         at = HEAD + 3 * m
         v, out_at = layout[at + 1], table + parent.shape[0]
         element(layout[at], x[v], parameters, layout[at + 2], work, out_at)
-        gradients[d + m, v] = work[out_at + 1]
+        work[d + m], gradients[d + m, v] = work[out_at], work[out_at + 1]
+    _fill(x, layout, parent, variable, work)
     gradients[table - 1, 0] = 5.0 * x[0] ** 4
     for k in range(1, parent.shape[0]):
         p, v = parent[k], variable[k]
@@ -335,7 +343,21 @@ def field_jacobian(
 
 @kernel(error_model="numpy", _nrt=False)
 def _rates(
-    points: FloatArray, out: FloatArray, denominators: FloatArray, arrays: FieldArrays, work: FloatArray
+    points: FloatArray,
+    out: FloatArray,
+    denominators: FloatArray,
+    arrays: FieldArrays,
+    work: Workspace,
+    sides: FloatArray,
+    row: FloatArray,
 ) -> None:
-    for i in range(points.shape[0]):
-        denominators[i] = field_rhs(points[i], out[i], arrays, work)
+    n, d = points.shape
+    for first in range(0, n, LANES):
+        for lane in range(LANES):
+            for i in range(d):
+                sides[0, i, lane] = points[min(first + lane, n - 1), i]
+        store(row, 0, field_rhs(sides[0], sides[1], 0, arrays, work))
+        for lane in range(min(LANES, n - first)):
+            denominators[first + lane] = row[0, lane]
+            for i in range(d):
+                out[first + lane, i] = sides[1, i, lane]

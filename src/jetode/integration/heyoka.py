@@ -16,7 +16,8 @@ import numpy as np
 from jetode.equations.elements import Element
 from jetode.equations.field import Field
 from jetode.equations.polynomials import Exponents, evaluate
-from jetode.integration.dop853 import POLE_FRACTION, STEPS_PER_SAMPLE, Integration, Stop
+from jetode.integration.dop853 import STEPS_PER_SAMPLE, Integration, Stop
+from jetode.integration.dop853_kernel import POLE_FRACTION
 from jetode.support.arrays import FloatArray
 from jetode.support.errors import InputError
 

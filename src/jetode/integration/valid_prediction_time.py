@@ -39,18 +39,9 @@ def valid_prediction_time(
     common = min(given.size, measured.size)
     beyond = ~(np.abs(given[:common] - measured[:common]) <= threshold * spread)
     missing = measured.size - common
-    failed = np.concatenate([beyond, np.ones(missing + run if missing else 0, dtype=bool)])
-    onset = _first_run(failed, run)
-    return dt * (measured.size - 1 if onset is None else min(onset, measured.size - 1))
-
-
-def _first_run(flags: np.ndarray, run: int) -> int | None:
-    """Start of the first ``run`` consecutive true values."""
-    if flags.size < run:
-        return None
-    counts = np.concatenate([[0], np.cumsum(flags)])
-    full = np.flatnonzero(counts[run:] - counts[:-run] == run)
-    return int(full[0]) if full.size else None
+    failed = beyond.tobytes() + b"\x01" * (missing + run if missing else 0)  # one byte per sample: found by text search
+    onset = failed.find(b"\x01" * run)
+    return dt * (measured.size - 1 if onset < 0 else min(onset, measured.size - 1))
 
 
 def interior_starts(n: int, horizon_samples: int, count: int = STARTS) -> IntArray:

@@ -135,7 +135,7 @@ class Embedding:
     @cached_property
     def spread(self) -> FloatArray:
         """std of each coordinate u0 … u_{order−1}."""
-        return np.std(self.jets[:, : self.order], axis=0)
+        return np.array([np.std(column) for column in self.jets.T[: self.order]])  # axis=0 takes four times as long
 
     @cached_property
     def oscillation(self) -> float:
@@ -254,8 +254,7 @@ def _system(embedding: Embedding, settings: PaperSettings) -> ClosureSystem:
     if settings.form == "strong":
         return strong_form(embedding.dimensionless[first : last + 1], *libraries)
     window = settings.window
-    rng = np.random.default_rng(settings.seed)
-    centres = place_windows(first, last, settings.windows, window.reach, settings.placement, rng)
+    centres = place_windows(first, last, settings.windows, window.reach, settings.placement, settings.seed)
     return weak_form(embedding.dimensionless, embedding.step, *libraries, centres, window)
 
 

@@ -12,6 +12,7 @@ Both are built in dimensionless jets: amplitude in units of std(u0), time in uni
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, get_args
 
 import numpy as np
@@ -57,6 +58,7 @@ class Window:
         """Samples used to each side of the centre."""
         return self.half_width + (len(DIFFERENCE) if self.quadrature == "parts" else 0)
 
+    @lru_cache(maxsize=64)  # noqa: B019 - few windows, and small ones
     def weights(self) -> tuple[FloatArray, FloatArray]:
         """Weights of ∫ · ψ dt and ∫ · ψ' dt at −reach … reach, for a time step of 1."""
         xi = np.arange(-self.half_width, self.half_width + 1) / self.half_width
@@ -125,7 +127,7 @@ def place_windows(
     count: int,
     reach: int,
     placement: Placement = "even",
-    rng: np.random.Generator | None = None,
+    seed: int | np.random.Generator = 0,
 ) -> IntArray:
     """Centres, ascending, of at most ``count`` different windows inside samples ``first`` … ``last``."""
     if placement not in get_args(Placement):
@@ -139,8 +141,8 @@ def place_windows(
     if placement == "even":
         centres = np.round(np.linspace(low, high, count)).astype(np.int64)
         return centres[np.append(True, centres[1:] > centres[:-1])]
-    rng = np.random.default_rng(0) if rng is None else rng
     available = high - low + 1
+    rng = np.random.default_rng(seed)
     return np.sort(low + rng.choice(available, size=min(count, available), replace=False)).astype(np.int64)
 
 

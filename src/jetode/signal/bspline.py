@@ -6,6 +6,8 @@ coefficients); in span ℓ (``knots[ℓ] ≤ x < knots[ℓ+1]``) the non-zero ba
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from scipy.interpolate import BSpline
 
@@ -27,7 +29,7 @@ def not_a_knot_knots(n: int, degree: int) -> FloatArray:
     return np.concatenate([ends[0], np.arange(m, n - m, dtype=float), ends[1]])
 
 
-def interpolation_coefficients(y: FloatArray, knots: FloatArray, degree: int, stencil: FloatArray) -> FloatArray:
+def interpolation_coefficients(y: FloatArray, degree: int, stencil: FloatArray) -> FloatArray:
     """Solve the collocation system by banded LU without pivots: the matrix is totally positive.
 
     ``stencil`` holds the 2m − 1 basis values at an interior knot.  Inside the record rows have half-width
@@ -38,37 +40,60 @@ def interpolation_coefficients(y: FloatArray, knots: FloatArray, degree: int, st
     band = np.zeros((n, 2 * width + 1))
     edge = degree + m
     band[edge : n - edge, width - m + 1 : width - m + 1 + degree] = stencil[:degree]
-    ends = _edges(n, edge)
-    rows = BSpline.design_matrix(ends.astype(float), knots, degree).tocoo()
-    column = rows.col - ends[rows.row] + width
-    inside = (column >= 0) & (column <= 2 * width)
-    band[ends[rows.row[inside]], column[inside]] = rows.data[inside]
+    for samples, functions, table in _ends(n, degree, 0):
+        column = functions - samples[:, None] + width
+        row = np.broadcast_to(samples[:, None], column.shape)
+        inside = (column >= 0) & (column <= 2 * width)
+        band[row[inside], column[inside]] = table[0][inside]
     c = y.copy()
     _solve_collocation(band, c, edge, m)
     return c
 
 
-def _edges(n: int, edge: int) -> IntArray:
-    """Samples so close to an end of the record that their splines are not the inner ones."""
-    return np.concatenate([np.arange(min(edge, n)), np.arange(max(edge, n - edge), n)])
+@lru_cache(maxsize=64)
+def _ends(n: int, degree: int, n_derivatives: int) -> list[tuple[IntArray, IntArray, FloatArray]]:
+    """Of both ends of a record of n samples: samples so close to it that their splines are not the inner ones, the
+    functions that meet them, and these functions' derivatives there, (d, samples, functions)."""
+    edge = degree + (degree + 1) // 2
+    knots, count = not_a_knot_knots(n, degree), min(n, edge + degree + 1)
+    out = []
+    for first, last, offset in ((0, min(edge, n), 0), (max(edge, n - edge), n, n - count)):
+        samples = np.arange(first, last)
+        basis = BSpline(knots[offset : offset + count + degree + 1], np.eye(count), degree)
+        table = np.stack([basis(samples.astype(float), nu=d) for d in range(n_derivatives + 1)])
+        out.append((samples, np.arange(offset, offset + count), table))
+    return out
 
 
 @kernel(error_model="numpy", _nrt=False)
 def _solve_collocation(band: FloatArray, c: FloatArray, edge: int, m: int) -> None:
-    """In place, ``c`` becomes the solution; rows reach 2m − 2 from the diagonal, inner ones m − 1."""
+    """In place, ``c`` becomes the solution; rows reach 2m − 2 from the diagonal, inner ones m − 1.
+
+    Inner rows are all the same before elimination, and soon after it, to the last bit: then they are copied.
+    """
     n, width = band.shape[0], band.shape[1] // 2
+    same = 0  # rows up to the last one that are like the row before them
     for i in range(n):
         inside = edge + width <= i < n - edge
         reach = m - 1 if inside else min(width, i)
+        settled = inside and same >= m
+        if settled:
+            for d in range(2 * width + 1):
+                band[i, d] = band[i - 1, d]
         for k in range(i - reach, i):
             below = k - i + width
             if band[i, below] == 0.0:
                 continue
             factor = band[i, below] / band[k, width]
-            ahead = m - 1 if edge <= k < n - edge else width
-            for d in range(1, min(ahead, n - 1 - k) + 1):
-                band[i, below + d] -= factor * band[k, width + d]
+            if not settled:
+                ahead = m - 1 if edge <= k < n - edge else width
+                for d in range(1, min(ahead, n - 1 - k) + 1):
+                    band[i, below + d] -= factor * band[k, width + d]
             c[i] -= factor * c[k]
+        if inside and not settled:
+            same += 1
+            for d in range(2 * width + 1):
+                same = same if band[i, d] == band[i - 1, d] else 0
     for i in range(n - 1, -1, -1):
         ahead = m - 1 if edge <= i < n - edge else width
         total = c[i]
@@ -98,18 +123,16 @@ def _jets_uniform(coefficients: FloatArray, spacing: int, table: FloatArray, out
             out[i, d] = total
 
 
-def jets_not_a_knot(coefficients: FloatArray, knots: FloatArray, degree: int, table: FloatArray) -> FloatArray:
+def jets_not_a_knot(coefficients: FloatArray, degree: int, table: FloatArray) -> FloatArray:
     """Derivatives (n, d) at the samples of a not-a-knot spline; ``table`` (d, degree + 1) is the stencil."""
     n, m = coefficients.shape[0], (degree + 1) // 2
     edge = degree + m
     out = np.empty((n, table.shape[0]))
-    ends = _edges(n, edge)
-    spline = BSpline(knots, coefficients, degree)
-    for d in range(table.shape[0]):
-        out[ends, d] = spline(ends.astype(float), nu=d)
+    for samples, functions, ends in _ends(n, degree, table.shape[0] - 1):
+        out[samples] = (ends @ coefficients[functions]).T
     if n > 2 * edge:
         windows = np.lib.stride_tricks.sliding_window_view(coefficients, degree)
-        out[edge : n - edge] = windows[edge - m + 1 : n - edge - m + 1] @ table[:, :degree].T
+        np.matmul(windows[edge - m + 1 : n - edge - m + 1], table[:, :degree].T, out=out[edge : n - edge])
     return out
 
 

@@ -74,10 +74,11 @@ class SmoothingSpline:
             )
         table = basis_table(self.degree, self.spacing, order)
         if self.weight == 0.0:
-            jets = jets_not_a_knot(self.coefficients, self.knots, self.degree, table[0])
+            jets = jets_not_a_knot(self.coefficients, self.degree, table[0])
         else:
             jets = jets_uniform(self.coefficients, self.n, self.spacing, table)
-        jets /= self.dt ** np.arange(order + 1)
+        if self.dt != 1.0:
+            jets /= self.dt ** np.arange(order + 1)
         return jets
 
     def evaluate(self, t: FloatArray, derivative: int = 0) -> FloatArray:
@@ -120,7 +121,7 @@ def smooth(
         fit = problem.solve(log(weight / unit)) if rule == "weight" and weight else None
     if fit is None:
         stencil = basis_table(degree, 1, 0)[0, 0]
-        coefficients = interpolation_coefficients(y, not_a_knot_knots(n, degree), degree, stencil)
+        coefficients = interpolation_coefficients(y, degree, stencil)
         return SmoothingSpline(coefficients, n, dt, degree, 1, rule, 0.0, float(n), 0.0)
     used = exp(fit.log_weight) * unit
     return SmoothingSpline(fit.coefficients, n, dt, degree, fit.spacing, rule, used, problem.dof(fit), fit.rss)

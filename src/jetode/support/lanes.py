@@ -35,7 +35,7 @@ def _on_rows(arithmetic: Arithmetic) -> Any:
         def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             places = [_place(context, builder, kind, value) for kind, value in zip(signature.args, values, strict=True)]
             rows = [
-                builder.load(place, align=8) if isinstance(kind, types.Array) else _everywhere(builder, place)
+                builder.load(place, align=8) if isinstance(kind, types.Array) else everywhere_on(builder, place)
                 for kind, place in zip(signature.args, places, strict=True)
             ]
             builder.store(arithmetic(builder, *rows), places[0], align=8)
@@ -53,7 +53,7 @@ def _place(context: Any, builder: Any, kind: Any, value: Any) -> Any:
     return builder.bitcast(context.make_array(kind)(context, builder, value).data, ROW.as_pointer())
 
 
-def _everywhere(builder: Any, number: Any) -> Vector:
+def everywhere_on(builder: Any, number: Any) -> Vector:
     first = builder.insert_element(ir.Constant(ROW, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
     return builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
 
@@ -88,7 +88,7 @@ def _weighted(context: Any, builder: Any, kinds: Any, values: Any, row_of: Calla
     total = cgutils.alloca_once_value(builder, ir.Constant(ROW, [0.0] * LANES))
     with cgutils.for_range_slice(builder, *span, ir.Constant(span[0].type, 1)) as (j, _):
         row = builder.load(builder.gep(table, [row_of(j)]), align=8)
-        weight = _everywhere(builder, builder.load(builder.gep(coefficients, [j])))
+        weight = everywhere_on(builder, builder.load(builder.gep(coefficients, [j])))
         builder.store(_add_product(builder, builder.load(total), row, weight), total)
     builder.store(builder.load(total), builder.bitcast(out, ROW.as_pointer()), align=8)
 
@@ -145,7 +145,7 @@ def add_outer(context: Any, out: Any, left: Any, right: Any, count: Any, m: Any,
             row = builder.load(vector(2, loop.index, n), align=8)
             for i, total in enumerate(totals):
                 weight = builder.load(place(1, loop.index, builder.add(m, ir.Constant(m.type, i))))
-                builder.store(_add_product(builder, builder.load(total), row, _everywhere(builder, weight)), total)
+                builder.store(_add_product(builder, builder.load(total), row, everywhere_on(builder, weight)), total)
         for total, at in zip(totals, into, strict=True):
             builder.store(builder.load(total), at, align=8)
         return context.get_dummy_value()
