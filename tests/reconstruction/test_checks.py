@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import jetode
-from jetode.reconstruction.checks import CHECKS, JOINT, Check, first_failure, only_ambiguous, walk
+from jetode.reconstruction.checks import CHECKS, JOINT, Check, first_failure, on_closed_curve, only_ambiguous, walk
 from jetode.reconstruction.evidence import Evidence, PaperEvidence, evidence_of
 from jetode.reconstruction.verdict import judge, judge_paper
 from jetode.reporting.report import evidence as shown
@@ -23,6 +23,7 @@ CHANGES = [
     {"complete": False}, {"oscillations": 3.0}, {"noise_ratio": 1.5}, {"bounded": False}, {"block_ratio": 3.0},
     {"held_out": np.nan}, {"held_out": 2.0}, {"spread_ratio": 0.3}, {"distance": 1.0}, {"skill": 0.1},
     {"skill": np.nan}, {"terms": 14}, {"score": 5.0}, {"rival": 3.0}, {"margin": 0.5},
+    {"dimension": 1.0, "exponents": (0.0, -1.0, -2.0)},
     {"clean": True, "residual": 0.05}, {"bounded": False, "held_out": np.nan, "skill": np.nan},
 ]  # fmt: skip
 
@@ -90,3 +91,26 @@ def test_a_new_check_is_one_entry(monkeypatch):
 def test_an_equation_that_fits_can_be_ambiguous():
     assert only_ambiguous(replace(GOOD, rival=3.0)) and only_ambiguous(replace(GOOD, margin=0.5))
     assert not any(map(only_ambiguous, (GOOD, replace(GOOD, rival=3.0, held_out=2.0), None)))
+
+
+CYCLE = replace(GOOD, dimension=1.0, exponents=(0.0, -1.0, -2.0))
+
+
+def test_of_three_coordinates_a_closed_curve_under_noise_tells_too_little():
+    """Only the curve is seen: a flow of three coordinates is free beside it, one of the plane is pinned by its sparse
+    law, a torus or a strange attractor shows more than a curve, a decay shows the way there."""
+    assert not judge(CYCLE).trusted and "closed curve" in judge(CYCLE).reason and on_closed_curve(CYCLE)
+    plane = replace(CYCLE, exponents=(0.0, -1.0))
+    for told in (
+        plane,
+        replace(CYCLE, dimension=2.0),
+        replace(CYCLE, transient=True),
+        replace(CYCLE, dimension=np.nan),
+    ):
+        assert judge(told).trusted and not on_closed_curve(replace(told, transient=False, dimension=2.0))
+
+
+def test_the_plane_is_tried_where_nothing_but_the_curve_stands_against_an_equation():
+    clean = replace(CLEAN, dimension=1.0, exponents=(0.0, -1.0, -2.0))
+    assert judge(clean).trusted and on_closed_curve(clean)
+    assert not on_closed_curve(replace(CYCLE, bounded=False)) and not on_closed_curve(None)

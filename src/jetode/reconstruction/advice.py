@@ -19,6 +19,7 @@ COMPLETE = "Record longer, or fill its gaps."
 PAPER = "Leave the degrees out and use method='joint', which allows for noise and poles, or another channel."
 STOPPED = "The fit was stopped before it had finished; this is the best model so far."
 LONGER = "Let it run longer."
+TRANSIENT = "Record how it comes back after a push: what lies beside the curve tells equations apart."
 NOTHING = "Record another channel of the same system, longer or at lower noise, or without an outside influence on it."
 NOISY = 0.02  # of the signal: from here on less noise would help a record that cannot decide
 

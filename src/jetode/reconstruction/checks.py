@@ -138,6 +138,20 @@ AMBIGUITY: tuple[Check[Evidence], ...] = (
     ),
 )
 
+# what settles on a closed curve shows only that curve, which many flows of more coordinates than a plane's have
+CLOSED_CURVE: Check[Evidence] = Check(
+    "Kaplan–Yorke dimension of what an equation of three or more coordinates settles on",
+    lambda e: e.dimension,
+    lambda e: (
+        f"The motion settles on a closed curve: many equations of {len(e.exponents)} coordinates have it, and noise "
+        "hides which of them is the right one."
+    ),
+    lambda e: advice.TRANSIENT,
+    at_least=LIMITS.dimension,
+    applies=lambda e: _noisy(e) and not e.transient and len(e.exponents) > LIMITS.plane,
+    needed=False,
+)
+
 JOINT: tuple[Check[Evidence], ...] = (
     Check(
         "The fit was finished",
@@ -284,6 +298,7 @@ JOINT: tuple[Check[Evidence], ...] = (
         applies=_noisy,
         needed=False,
     ),
+    CLOSED_CURVE,
     *AMBIGUITY,
 )
 
@@ -293,6 +308,14 @@ def only_ambiguous(evidence: AnyEvidence | None) -> bool:
     function, another form or another term does as well."""
     failed = first_failure(JOINT, evidence) if isinstance(evidence, Evidence) else None
     return failed in AMBIGUITY
+
+
+def on_closed_curve(evidence: AnyEvidence | None) -> bool:
+    """Whether an equation of more coordinates than a plane's ends on a closed curve, and nothing else is wrong with it
+    but that others may do as well."""
+    if not isinstance(evidence, Evidence) or len(evidence.exponents) <= LIMITS.plane:
+        return False
+    return evidence.dimension < LIMITS.dimension and first_failure(JOINT, evidence) in (None, CLOSED_CURVE)
 
 
 PAPER: tuple[Check[PaperEvidence], ...] = (

@@ -7,7 +7,7 @@ meet on held-out past-only forecasts, and the verdict is graded by them (docs/ma
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, get_args
 
 import numpy as np
@@ -22,13 +22,14 @@ from jetode.joint.null_space_proposals import Proposal
 from jetode.joint.problem import Loss
 from jetode.joint.progress import Budget
 from jetode.reconstruction import advice
-from jetode.reconstruction.evidence import Evidence, RefusalEvidence
+from jetode.reconstruction.checks import on_closed_curve
+from jetode.reconstruction.evidence import RefusalEvidence
 from jetode.reconstruction.graded import graded, hopeless_model
 from jetode.reconstruction.joint_model import joint_model
 from jetode.reconstruction.model import Model
 from jetode.reconstruction.paper_method import check_order, paper, rational_model
 from jetode.reconstruction.record_info import RecordInfo
-from jetode.reconstruction.settings import FEWEST_SAMPLES
+from jetode.reconstruction.settings import FEWEST_SAMPLES, LIMITS
 from jetode.reconstruction.verdict import judge_refusal
 from jetode.records.series import Series, require_samples
 from jetode.signal.artefacts import clipped_note, without_clipped, without_dropouts
@@ -40,29 +41,6 @@ from jetode.support.errors import InputError
 
 STRUCTURES = ("mechanics",)
 MIXED: tuple[Exponents, ...] = ((1, 1), (2, 1), (1, 2))  # what a force that is f(x) + g(x') does not have
-
-
-@dataclass(frozen=True)
-class ClosedCurve:
-    """What settles on a closed curve can be told by many equations of three coordinates, since only the curve is seen;
-    a plane holds it, so that an equation of two is tried as well."""
-
-    order: int = 2
-    dimension: float = 1.5  # Kaplan–Yorke, below which an attractor is a curve: 1 of a cycle, 2 of a torus
-
-    def curve(self, found: Model) -> bool:
-        """Whether a model is exact, of more coordinates than a plane has, and ends on a closed curve."""
-        evidence = found.evidence
-        exact = found.verdict.trusted and found.order > self.order and isinstance(evidence, Evidence)
-        return exact and isinstance(evidence, Evidence) and evidence.dimension < self.dimension
-
-    def plainer(self, found: Model, plane: Model) -> Model:
-        """The one in the plane where it is exact, too, and has no more terms."""
-        fewer = len(plane.coefficients()) <= len(found.coefficients())
-        return plane if plane.verdict.trusted and fewer else found
-
-
-CLOSED = ClosedCurve()
 
 
 def joint(
@@ -158,12 +136,15 @@ def _screened(records: Sequence[Series], order: int | None, say: Callable[[str],
 def _plainest_equation(
     request: Request, info: RecordInfo, settings: dict[str, Any], budget: Budget, say: Callable[[str], None]
 ) -> tuple[Model, JointFit | None]:
-    """The best equation; of one that ends on a closed curve, the one in its plane where that is exact, too."""
+    """The best equation; of one that ends on a closed curve, the one in its plane where that is exact and, where both
+    are, has no more terms."""
     found, fitted = _best_equation(request, info, settings, budget, say)
-    if request.order is None and CLOSED.curve(found) and not budget.spent:
-        plane = replace(request, order=CLOSED.order, constraints=Constraints.of(CLOSED.order))
-        found = CLOSED.plainer(found, _best_equation(plane, info, settings, budget, say)[0])
-    return found, fitted
+    if request.order is not None or budget.spent or not on_closed_curve(found.evidence):
+        return found, fitted
+    plane = replace(request, order=LIMITS.plane, constraints=Constraints.of(LIMITS.plane))
+    flat = _best_equation(plane, info, settings, budget, say)[0]
+    fewer = len(flat.coefficients()) <= len(found.coefficients())
+    return flat if flat.verdict.trusted and (fewer or not found.verdict.trusted) else found, fitted
 
 
 def _best_equation(
