@@ -74,6 +74,14 @@ def test_a_pendulum_from_two_radians_is_a_sine_and_no_line_beside_it(noise):
     assert equation.parts()["P"] == pytest.approx({(0, 1): -0.06}, abs=0.002)
 
 
+def test_a_name_with_more_coefficients_is_one_term_more():
+    """Beside a line an arctangent fits this sine as well, with four coefficients instead of three."""
+    joint, evidence, verdict = judged([decay(lambda _, s: [s[1], -np.sin(s[0]) - 0.06 * s[1]], [2.35, 0.0], 101)])
+    assert any(r.richer and r.delta_bic < 10.0 for r in joint.rivals)
+    assert evidence.margin < 10.0 < evidence.rival
+    assert verdict.grade == "exact"
+
+
 @pytest.mark.slow
 def test_a_pendulum_is_not_exact_at_a_higher_order_than_its_own():
     """At 5 % noise an equation of order 3 imitates the sine better than a cubic of order 2 does."""

@@ -59,10 +59,13 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Rival:
-    """A competing candidate: its closure (dimensionless, canonical) and how much worse its BIC is."""
+    """A competing candidate: its closure (dimensionless, canonical), how much worse its BIC is, and whether it is a
+    function under another name that needs more coefficients (``richer``): a tanh beside a line holds every sine of
+    2 rad to within 1 % noise, so that such a one is behind by the price of its coefficients and never by more."""
 
     regular: Equation
     delta_bic: float
+    richer: bool = False
 
 
 @dataclass(frozen=True)
@@ -312,8 +315,14 @@ def _worth_polishing(found: Found, stopped: bool) -> tuple[Candidate, Fit] | Ref
 
 def rivals_of(best: Candidate, found: Found) -> tuple[Rival, ...]:
     """The other candidates that could be fitted, and how far they are behind."""
+    assert best.fit is not None
+    named, count = bool(best.form.elements), int(best.fit.terms.free.sum())
     return tuple(
-        Rival(equation_of(c.fit.terms).canonical(), c.bic - best.bic)
+        Rival(
+            equation_of(c.fit.terms).canonical(),
+            c.bic - best.bic,
+            named and bool(c.form.elements) and int(c.fit.terms.free.sum()) > count,
+        )
         for c in found.candidates
         if c.fit is not None and c is not best
     )
