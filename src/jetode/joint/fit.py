@@ -13,7 +13,7 @@ import numpy as np
 from jetode.equations.equation import Equation
 from jetode.joint.candidates import Found, states_for
 from jetode.joint.constraints import Constraints
-from jetode.joint.elements.naming import CATALOGUE, Functions
+from jetode.joint.elements.naming import CATALOGUE, Functions, asks_for_function
 from jetode.joint.forms.base import PRIOR, Candidate
 from jetode.joint.forms.registry import ladder
 from jetode.joint.null_space_proposals import DEGREES, LINEAR, Proposal
@@ -59,9 +59,9 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Rival:
-    """A competing candidate: its closure (dimensionless, canonical), how much worse its BIC is, and whether it is a
-    function under another name that needs more coefficients (``richer``): a tanh beside a line holds every sine of
-    2 rad to within 1 % noise, so that such a one is behind by the price of its coefficients and never by more."""
+    """A competing candidate: its closure (dimensionless, canonical), how much worse its BIC is, and whether it has a
+    function and needs more coefficients (``richer``): a tanh beside a line holds every sine of 2 rad to within 1 %
+    noise, and a power every cube, so that such a one is behind by the price of its coefficients and never by more."""
 
     regular: Equation
     delta_bic: float
@@ -233,9 +233,9 @@ def _is_decay(prepared: Prepared) -> bool:
 def searched_form(request: Request, prepared: Prepared, interrupt: Effort, say: Callable[[str], None]) -> Formed:
     """Order, form and terms by the search.
 
-    Without an order linear equations come first, which take no time; then order 2 where false neighbours suggest it,
-    then 3, then 4, until one satisfies; of those that do not, the third.  A plane whose flow follows a decay as well as
-    the noise allows is not left for a higher order, which could only imitate the terms that the plane's lacks (6.4).
+    Without an order linear equations come first, which take no time; then order 2 where false neighbours suggest it or
+    its weak form shows a function, then 3, then 4, until one satisfies; of those that do not, the third.  A plane whose
+    flow follows a decay as the noise allows is not left for a higher order, which could only imitate its terms (6.4).
     """
     if request.order is not None or request.functions.known:
         order = request.order or max(2, min(3, false_neighbour_order(prepared)))
@@ -246,8 +246,8 @@ def searched_form(request: Request, prepared: Prepared, interrupt: Effort, say: 
         linear = search_linear(low, order, interrupt, say)
         if linear is not None:
             return low, linear
-    if false_neighbour_order(prepared) == 2:
-        planar = request.prepared(2)
+    planar = request.prepared(2)
+    if false_neighbour_order(prepared) == 2 or asks_for_function(planar, 2, request.functions):
         found = search(planar, 2, interrupt, say, functions=request.functions)
         if found.satisfies() or (found.follows() and _is_decay(planar)):
             return planar, found
@@ -316,12 +316,12 @@ def _worth_polishing(found: Found, stopped: bool) -> tuple[Candidate, Fit] | Ref
 def rivals_of(best: Candidate, found: Found) -> tuple[Rival, ...]:
     """The other candidates that could be fitted, and how far they are behind."""
     assert best.fit is not None
-    named, count = bool(best.form.elements), int(best.fit.terms.free.sum())
+    count = int(best.fit.terms.free.sum())
     return tuple(
         Rival(
             equation_of(c.fit.terms).canonical(),
             c.bic - best.bic,
-            named and bool(c.form.elements) and int(c.fit.terms.free.sum()) > count,
+            bool(c.form.elements) and int(c.fit.terms.free.sum()) > count,
         )
         for c in found.candidates
         if c.fit is not None and c is not best

@@ -32,7 +32,7 @@ class LikenessSettings:
 
     places: int = 201  # quantiles of the coordinate at which curves are compared: 1 % of the samples between two
     edge: float = 0.002  # of the samples beyond the first and last of them: single far ones do not count
-    same: float = 1e-5  # of the sum of squares beside a straight line: such a curve is the same function again
+    same: float = 1e-12  # of the sum of squares beside a straight line: the same function again, to rounding
     alike: float = 0.15  # of the same: names farther off would fit visibly worse
     tried: int = 6  # names, those of fewest parameters first, which can win by BIC: 0.1 s each where they are wrong
 

@@ -29,7 +29,7 @@ from jetode.joint.scan import Problem
 from jetode.joint.search_settings import COOLING, DECISION
 from jetode.joint.shooting.annealing import Schedule, anneal
 from jetode.joint.shooting.gaussnewton import Fit
-from jetode.joint.term_selection import COMPARE
+from jetode.joint.term_selection import COMPARE, eliminate
 
 Named = tuple[Candidate, Suggestion]
 SYMMETRIC = {"sin": 1, "tanh": 0, "arctan": 0}  # the parameter whose vanishing makes the function odd
@@ -85,8 +85,8 @@ def search_elements(
     progress: Progress,
     imitated: bool = False,
 ) -> Found | None:
-    """Linear equations of an order with one function, or two, that satisfy and that squares and cubes of the same
-    coordinate do not match, in weak form or fitted; best first.  None where there is none.  Where a polynomial
+    """Linear equations of an order with one function, or two, that follow the record and that squares and cubes of the
+    same coordinate do not match, in weak form or fitted; best first.  None where there is none.  Where a polynomial
     satisfies that could be one (``imitated``), only the likeliest are tried."""
     weak = WeakForm.of(problem.prepared, order) if functions.kinds else None
     if weak is None:
@@ -106,8 +106,8 @@ class Naming:
 
     def named_functions(self, imitated: bool = False) -> Found | None:
         """The equations with one function; where those leave more than noise, with a second one, or with one of a
-        combination of coordinates.  None where the weak form shows none, where none satisfies, or where a polynomial
-        does as well."""
+        combination of coordinates.  None where the weak form shows none, where none follows the record, or where a
+        polynomial does better."""
         discovery, kinds = self.discovery, self.functions.kinds
         limit = discovery.linear() - DISCOVERY.gain
         seen = discovery.suggestions(kinds, (False, True) if self.functions.spread else (False,)) + discovery.bare(
@@ -133,11 +133,13 @@ class Naming:
             if any(map(self._follows, new)):
                 chosen += self._selected(new)
                 found = self._found(chosen)
-        if not found.satisfies():
-            return None
+        if imitated or not found.follows():
+            return found if found.follows() else None
         best, suggestion = min(chosen, key=lambda f: f[0].bic)
         rival = polynomial_rival(self.problem, discovery, (best, suggestion), self.interrupt)
-        return None if rival.bic <= best.bic else found
+        if rival.bic <= best.bic:
+            return None
+        return replace(found, candidates=(*found.candidates, rival)) if np.isfinite(rival.cost) else found
 
     def _worth_a_fit(self, seen: Sequence[Suggestion]) -> bool:
         """Whether the best function does clearly better in weak form than a square and a cube of one coordinate, or
@@ -205,11 +207,11 @@ class Naming:
             if not near or self.interrupt():
                 break
             best, suggestion = near[0]
-            ceiling = self._ceiling(near[:1]) if self._follows(near[0]) else best.cost
-            tried |= {s.functions for c, s in fitted if c.cost <= ceiling}
-            begun = [
-                b for b in other_names(_fit(best), suggestion, self.functions.kinds) if b[0].functions not in tried
-            ]
+            follows = self._follows(near[0])
+            ceiling = self._ceiling(near[:1]) if follows else best.cost
+            as_good = best.cost + self.problem.price * follows  # what has stuck farther off begins again from here
+            done = tried | {s.functions for c, s in fitted if c.cost <= as_good and self._follows((c, s)) >= follows}
+            begun = [b for b in other_names(_fit(best), suggestion, self.functions.kinds) if b[0].functions not in done]
             tried |= {b[0].functions for b in begun}
             new = self._fitted(begun, ceiling, RENAMED)
             fitted = fitted + new
@@ -345,8 +347,8 @@ def meant(fit: Fit) -> bool:
 
 
 def settled(problem: Problem, candidate: Candidate, interrupt: Interrupt) -> Candidate:
-    """The parameters that the record tells: a function is odd where a phase or a centre of 0 does as well, and the
-    width of a sign is free where that does better."""
+    """The parameters that the record tells: a function is odd where a phase or a centre of 0 does as well (and then may
+    need no constant, which a phase does), and the width of a sign is free where that does better."""
     for m, element in enumerate(candidate.form.elements):
         part, at = f"e{m}", SYMMETRIC.get(element.kind)
         fixed = tuple((term, value) for term, value in candidate.form.fixed if term[0] != part)
@@ -358,9 +360,9 @@ def settled(problem: Problem, candidate: Candidate, interrupt: Interrupt) -> Can
         held = form.terms(equation_of(_fit(candidate).terms))
         kept = held.select(np.array([held.is_parameter[j] or c != 0.0 for j, c in enumerate(held.coefficients)]))
         trial = anneal(problem.data, kept, _fit(candidate).states, COMPARE, interrupt)
-        bic = trial.cost + problem.price * float(trial.terms.free.sum())
-        if bic < candidate.bic and meant(trial):
-            candidate = replace(candidate, form=form, fit=trial, bic=bic)
+        again = eliminate(problem.data, kept, trial, form.protected(kept), problem.price, interrupt)
+        if again.bic < candidate.bic and meant(again.fit):
+            candidate = replace(candidate, form=form, fit=again.fit, bic=again.bic)
     return candidate
 
 
