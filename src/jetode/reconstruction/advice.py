@@ -20,6 +20,7 @@ PAPER = "Leave the degrees out and use method='joint', which allows for noise an
 STOPPED = "The fit was stopped before it had finished; this is the best model so far."
 LONGER = "Let it run longer."
 NOTHING = "Record another channel of the same system, longer or at lower noise, or without an outside influence on it."
+UNNAMED = "Look at its curve (the report, or model.elements): who knows the device may know the law it follows."
 NOISY = 0.02  # of the signal: from here on less noise would help a record that cannot decide
 
 

@@ -44,7 +44,8 @@ class Evidence:
     bound of iterations, not at its last form; ``offset``: distance of the record's mean from 0 (in std);
     ``clean``: the record shows no noise; ``transient``: the equation settles at rest, so that the long run is one from
     the first state of every record over its own span; ``certainty``: of the least certain coefficient, in its standard
-    errors; ``own_motion``: of a decay, the share of its last coordinate's variance that is no function of the others.
+    errors; ``own_motion``: of a decay, the share of its last coordinate's variance that is no function of the others;
+    ``unnamed``: how many of the coefficients are the modes of a curve without a name.
     """
 
     chi2: float
@@ -80,6 +81,7 @@ class Evidence:
     transient: bool = False
     certainty: float = 0.0
     own_motion: float = nan
+    unnamed: int = 0
     kind: str = field(default="joint", init=False)
 
     def to_json(self) -> dict[str, Any]:
@@ -98,6 +100,7 @@ class Evidence:
             "resolution": inf,
             "transient": False,
             "certainty": 0.0,
+            "unnamed": 0,
         }
         given: dict[str, Any] = {"clean": clean}
         for item in fields(cls):

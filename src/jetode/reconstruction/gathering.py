@@ -16,6 +16,7 @@ from jetode.integration.dop853 import Stop
 from jetode.integration.forecast import MAX_STEP, forecast, forecast_many
 from jetode.integration.lyapunov import lyapunov_spectrum
 from jetode.joint.fit import JointFit
+from jetode.joint.parts import curve_modes
 from jetode.paper.identify import Embedding
 from jetode.reconstruction.evidence import Evidence
 from jetode.reconstruction.held_out import HeldOut, held_out
@@ -179,6 +180,7 @@ def gather(joint: JointFit, records: Sequence[Series], interrupt: Callable[[], b
         lyapunov=run.exponents[0] if run.exponents else nan,
         lyapunov_error=run.exponent_errors[0] if run.exponents else nan,
         terms=int(model.terms.free.sum()),
+        unnamed=int(curve_modes(model.terms).sum()),
         complete=joint.complete and not interrupt(),
         resolution=1.0 / jets.spacing,
         score=joint.score,

@@ -10,7 +10,7 @@ argument makes all of this a start, on which the joint fit decides.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -218,6 +218,17 @@ class Looked:
 
 
 @dataclass(frozen=True, eq=False)
+class FreeCurve:
+    """A curve (8.4) of one coordinate in place of a function, ``count`` of its derivatives acting: the sum of squares
+    that is left of the target, and the BIC."""
+
+    argument: Argument
+    count: int
+    left: float
+    bic: float
+
+
+@dataclass(frozen=True, eq=False)
 class Discovery:
     """The weak form of a record with its coordinates as arguments of functions; with a ``mix``, the last one is that
     combination of them."""
@@ -252,17 +263,20 @@ class Discovery:
     def asks_for_a_function(self, sigma: float) -> bool:
         """Whether a free curve (8.4) of one coordinate leaves no more than the noise of std ``sigma`` does, and clearly
         less than powers of it or the quadratic polynomial of all coordinates."""
+        most = DISCOVERY.curve_leaves * self.weak.noise(sigma)
+        best = min((curve.bic for curve in self.curves() if curve.left < most), default=np.inf)
+        return best < min(self.powers(), self.quadratic()) - DISCOVERY.gain
+
+    def curves(self) -> Iterator[FreeCurve]:
+        """A free curve of every coordinate, of u0 also with its derivatives."""
         base, n, weak = Projection.of(self.weak.linear, self.weak.target), self.weak.order, self.weak
-        most, best = DISCOVERY.curve_leaves * weak.noise(sigma), np.inf
         for argument in self.arguments:
             modes = basis(np.linspace(0.0, 1.0, argument.places.size))[:, : DISCOVERY.modes]
-            for count in {1, n if argument.variable == 0 else 1}:
+            for count in sorted({1, n if argument.variable == 0 else 1}):
                 columns = np.column_stack([o @ modes for o in argument.operators[:count]])
                 rest = Projection.of(base.without(columns), base.target).target
                 left = float(rest @ rest)
-                if left < most:
-                    best = min(best, bic_of(left, weak.rows, 1 + n + columns.shape[1]))
-        return best < min(self.powers(), self.quadratic()) - DISCOVERY.gain
+                yield FreeCurve(argument, count, left, bic_of(left, weak.rows, 1 + n + columns.shape[1]))
 
     def quadratic(self) -> float:
         """The BIC of the quadratic polynomial of all coordinates."""

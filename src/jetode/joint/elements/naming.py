@@ -21,6 +21,7 @@ from jetode.joint.elements.known import Known
 from jetode.joint.elements.likeness import Begun, other_names
 from jetode.joint.elements.rival import polynomial_rival
 from jetode.joint.elements.second import second_functions
+from jetode.joint.elements.unnamed import unnamed_function
 from jetode.joint.elements.weak_form import WeakForm
 from jetode.joint.forms.base import Candidate
 from jetode.joint.parts import equation_of
@@ -121,6 +122,7 @@ class Naming:
         found = self._found(chosen)
         later: tuple[Callable[[], list[Named]], ...] = (
             lambda: self._suggested(discovery, self._left_over(ranked, fitted)),
+            self._unnamed,
             lambda: self._pairs(ranked, fitted),
             lambda: self._combinations(ranked),
             lambda: self._patiently(discovery, fitted),
@@ -218,6 +220,11 @@ class Naming:
             if not any(c.cost < best.cost - self.problem.price for c, _ in new):
                 break
         return fitted
+
+    def _unnamed(self) -> list[Named]:
+        """The curve that no name has been found for; names that are like it begin from its path."""
+        curve = unnamed_function(self.discovery)
+        return [] if curve is None else self._suggested(self.discovery, [(curve,)])
 
     def _pairs(self, ranked: Sequence[tuple[Suggestion, ...]], fitted: Sequence[Named]) -> list[Named]:
         """Two functions: beside the first ones of the weak form in the last row, what their joint fits lack, or what
