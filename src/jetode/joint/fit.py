@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from jetode.equations.equation import Equation
 from jetode.joint.candidates import Found, states_for
 from jetode.joint.constraints import Constraints
 from jetode.joint.elements.naming import CATALOGUE, Functions, asks_for_function
@@ -21,6 +20,7 @@ from jetode.joint.parts import equation_of, is_pole_constant, released
 from jetode.joint.path import Identified, StateFit, describe, estimate_path, final_q, stepped
 from jetode.joint.problem import SMALLEST_SIGMA, Loss, Prepared, prepare
 from jetode.joint.progress import Budget, Effort, WithModel
+from jetode.joint.rivals import Rival, rivals_of
 from jetode.joint.search import FREE, clean_functions, climb, propose, search, search_linear
 from jetode.joint.search_settings import COOLING, DECISION, SEARCH
 from jetode.joint.shooting.annealing import Schedule, anneal
@@ -55,17 +55,6 @@ class Refusal:
     """Why there is no fit at all, in one sentence."""
 
     reason: str
-
-
-@dataclass(frozen=True)
-class Rival:
-    """A competing candidate: its closure (dimensionless, canonical), how much worse its BIC is, and whether it has a
-    function and needs more coefficients (``richer``): a tanh beside a line holds every sine of 2 rad to within 1 %
-    noise, and a power every cube, so that such a one is behind by the price of its coefficients and never by more."""
-
-    regular: Equation
-    delta_bic: float
-    richer: bool = False
 
 
 @dataclass(frozen=True)
@@ -311,21 +300,6 @@ def _worth_polishing(found: Found, stopped: bool) -> tuple[Candidate, Fit] | Ref
         return Refusal(STOPPED if stopped else UNFITTED)
     follows = stopped or _follows(fitted[0][1].cost, found.data, DECISION.selectable)
     return fitted[0] if follows else Refusal(UNFOLLOWED)
-
-
-def rivals_of(best: Candidate, found: Found) -> tuple[Rival, ...]:
-    """The other candidates that could be fitted, and how far they are behind."""
-    assert best.fit is not None
-    count = int(best.fit.terms.free.sum())
-    return tuple(
-        Rival(
-            equation_of(c.fit.terms).canonical(),
-            c.bic - best.bic,
-            bool(c.form.elements) and int(c.fit.terms.free.sum()) > count,
-        )
-        for c in found.candidates
-        if c.fit is not None and c is not best
-    )
 
 
 def _follows(cost: float, data: Data, most: float) -> bool:

@@ -33,9 +33,9 @@ class Evidence:
     rest; ``skill``: median past-only valid prediction time there, in oscillations, ``held``: each of them in the
     record's time; ``bounded``, ``distance``: long run, how far its distribution is from the record's (in std) and its
     std over the record's (``spread_ratio``); ``residual``: rms residual in std; ``margin``, ``rival``: smallest rise of
-    BIC over a change of one term (or of a function's name, where that takes more coefficients), and over another form;
-    ``oscillations``: how many the record holds; ``drift``: of its
-    mean between halves (in std); ``lyapunov``: largest exponent in 1/time unit of the record;
+    BIC over a change of one term, and over another form (but for functions with more coefficients that are not
+    significant); ``oscillations``: how many the record holds; ``drift``: of its mean between halves (in std);
+    ``lyapunov``: largest exponent in 1/time unit of the record;
     ``score``: gain of all absent terms of a larger library over chance, as a standard normal variable; ``terms``: free
     coefficients; ``resolution``: samples per tc; ``drift_z``: drift in its standard errors;
     ``spectrum_distance``: share of power at other frequencies in the long run than in the record;

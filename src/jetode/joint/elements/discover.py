@@ -35,7 +35,7 @@ class DiscoverySettings:
     evaluations: int = 10  # of the improvement: to a percent, which is all the smoothing leaves
     converged: float = 1e-3  # relative fall of the sum of squares below which the improvement ends
     curve_leaves: float = 0.9  # of the noise: 0.7 where it is right (terms carry some), 1.4 and more of a pole's curve
-    function_leaves: float = 1.1  # of the noise, with its parameters: 0.7 to 1.05 where right, 1.2 of a quadratic jerk
+    function_excess: float = 0.1  # over the noise: −0.3 to 0.05 where it is right, 0.2 of a quadratic jerk
     modes: int = 8  # of a free curve: as many as tell a kink from a parabola
 
 

@@ -152,7 +152,8 @@ class Naming:
             return False
         weak = self.discovery.weak
         noise = weak.noise(self.problem.prepared.sigma) / float(weak.target @ weak.target)
-        if best.left < DISCOVERY.function_leaves * noise and best.bic < self.discovery.quadratic() - DISCOVERY.gain:
+        leaves = 1.0 + DISCOVERY.function_excess * DECISION.scatter(self.problem.data.n_samples)
+        if best.left < leaves * noise and best.bic < self.discovery.quadratic() - DISCOVERY.gain:
             return True
         return best.bic <= self.discovery.powers() - DISCOVERY.gain
 
