@@ -66,7 +66,7 @@ def search(
     if interrupt():
         return first
     if first.satisfies():
-        return first if asked else _challenged(first, prepared, order, functions, interrupt, progress)
+        return _beside(first, named) if asked else _challenged(first, prepared, order, functions, interrupt, progress)
     named = named if asked else _with_functions(prepared, order, functions, interrupt, progress)
     if named is not None and named.satisfies():
         return named
@@ -144,11 +144,14 @@ def _challenged(
         return found
     problem = compared_on(prepared, order, fine=True)
     named = search_elements(problem, order, functions, interrupt, progress, imitated=True)
-    if named is None:
-        return found
-    better = named.candidates[0].bic < found.candidates[0].bic and named.satisfies()
-    first, second = (named, found) if better else (found, named)
-    return replace(first, candidates=(*first.candidates, *second.candidates))
+    if named is not None and named.candidates[0].bic < found.candidates[0].bic and named.satisfies():
+        return _beside(named, found)
+    return _beside(found, named)
+
+
+def _beside(best: Found, other: Found | None) -> Found:
+    """The best with the candidates of another search as its rivals."""
+    return best if other is None else replace(best, candidates=(*best.candidates, *other.candidates))
 
 
 def search_linear(prepared: Prepared, order: int, interrupt: Interrupt, progress: Progress) -> Found | None:
