@@ -222,9 +222,10 @@ def _is_decay(prepared: Prepared) -> bool:
 def searched_form(request: Request, prepared: Prepared, interrupt: Effort, say: Callable[[str], None]) -> Formed:
     """Order, form and terms by the search.
 
-    Without an order linear equations come first, which take no time; then order 2 where false neighbours suggest it or
-    its weak form shows a function, then 3, then 4, until one satisfies; of those that do not, the third.  A plane whose
-    flow follows a decay as the noise allows is not left for a higher order, which could only imitate its terms (6.4).
+    Without an order linear equations come first, which take no time; then order 2 where false neighbours suggest it, of
+    a decay, or where its weak form shows a function, then 3, then 4, until one satisfies; of those that do not, the
+    third.  A plane whose flow follows a decay as the noise allows is not left for a higher order, which could only
+    imitate the terms that it lacks (6.4).
     """
     if request.order is not None or request.functions.known:
         order = request.order or max(2, min(3, false_neighbour_order(prepared)))
@@ -236,9 +237,10 @@ def searched_form(request: Request, prepared: Prepared, interrupt: Effort, say: 
         if linear is not None:
             return low, linear
     planar = request.prepared(2)
-    if false_neighbour_order(prepared) == 2 or asks_for_function(planar, 2, request.functions):
+    decays = _is_decay(planar)
+    if decays or false_neighbour_order(prepared) == 2 or asks_for_function(planar, 2, request.functions):
         found = search(planar, 2, interrupt, say, functions=request.functions)
-        if found.satisfies() or (found.follows() and _is_decay(planar)):
+        if found.satisfies() or (found.follows() and decays):
             return planar, found
     found = search(prepared, 3, interrupt, say, functions=request.functions)
     if not (found.satisfies() or interrupt()):
