@@ -41,7 +41,7 @@ def prepared() -> Prepared:
 
 
 def test_the_curve_begins_with_what_the_weak_form_leaves(prepared):
-    """The equation that the joint fit begins with has the residual of the curve that was proposed, and its gain is 1."""
+    """The equation that the joint fit begins with has the residual of the proposed curve, and its gain is 1."""
     weak = WeakForm.of(prepared, 2)
     discovery = Discovery.of(weak)
     found = unnamed_function(discovery)
@@ -101,7 +101,7 @@ def test_a_rival_is_superfluous_where_chance_gains_as_much(prepared):
     assert more == 11  # 14 modes for a gain, a frequency and a phase
     limit = chi2.ppf(0.95, more)
     for gain, superfluous in ((0.99 * limit, True), (1.01 * limit, False), (-50.0, True)):
-        plain = replace(best, fit=replace(best.fit, cost=richer.cost + gain))
+        plain = replace(best, fit=replace(best.fit, misfit=richer.cost + gain, jumps=0.0))
         (rival,) = rivals_of(plain, replace(found, candidates=(plain, richer)))
         assert rival.superfluous is superfluous
     (fewer,) = rivals_of(richer, replace(found, candidates=(richer, best)))
