@@ -40,4 +40,4 @@ def _superfluous(richer: Candidate, best: Candidate) -> bool:
     """Whether a candidate has more coefficients than the best and no significant use for them (χ²)."""
     assert richer.fit is not None and best.fit is not None
     more = int(richer.fit.terms.free.sum() - best.fit.terms.free.sum())
-    return more > 0 and best.cost - richer.cost < float(chdtri(more, SIGNIFICANT))
+    return bool(more > 0 and best.cost - richer.cost < chdtri(more, SIGNIFICANT))
