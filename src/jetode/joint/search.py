@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeGuard
 
 import numpy as np
 
@@ -59,7 +60,7 @@ def search(
         return given or Found((), prepared.data(prepared.sigma), term_price(prepared.n_samples, library_size(order)))
     asked = asks_for_function(prepared, order, functions)
     named = _with_functions(prepared, order, functions, interrupt, progress) if asked else None
-    if named is not None and named.satisfies():
+    if _names(named):
         return named
     first_rung, *others = ladder(order)
     first = climb(prepared, order, [first_rung], interrupt, progress, constraints)
@@ -68,14 +69,14 @@ def search(
     if first.satisfies():
         return _beside(first, named) if asked else _challenged(first, prepared, order, functions, interrupt, progress)
     named = named if asked else _with_functions(prepared, order, functions, interrupt, progress)
-    if named is not None and named.satisfies():
+    if _names(named):
         return named
     first = _second_chance(prepared, order, first_rung, first, interrupt, progress, constraints)
     if first.satisfies():
-        return first
+        return _beside(first, named)
     found = climb(prepared, order, others, interrupt, progress, constraints, first.candidates)
     if found.satisfies() or constraints != FREE:
-        return found
+        return _beside(found, named)
     return _finely(prepared, order, interrupt, progress) or _likelier(named, found)
 
 
@@ -133,7 +134,7 @@ def clean_functions(
     if not asks_for_function(assumed, order, functions):
         return None
     named = _with_functions(prepared, order, functions, interrupt, progress)
-    return named if named is not None and named.satisfies() else None
+    return named if _names(named) else None
 
 
 def _challenged(
@@ -144,14 +145,23 @@ def _challenged(
         return found
     problem = compared_on(prepared, order, fine=True)
     named = search_elements(problem, order, functions, interrupt, progress, imitated=True)
-    if named is not None and named.candidates[0].bic < found.candidates[0].bic and named.satisfies():
+    if _names(named) and named.candidates[0].bic < found.candidates[0].bic:
         return _beside(named, found)
     return _beside(found, named)
 
 
+def _names(named: Found | None) -> TypeGuard[Found]:
+    """Whether an equation with a function is the best and satisfies."""
+    return named is not None and bool(named.candidates[0].form.elements) and named.satisfies()
+
+
 def _beside(best: Found, other: Found | None) -> Found:
-    """The best with the candidates of another search as its rivals."""
-    return best if other is None else replace(best, candidates=(*best.candidates, *other.candidates))
+    """The best with what another search has found as its rivals: functions beside a polynomial, or polynomials beside a
+    function."""
+    if other is None:
+        return best
+    has = bool(best.candidates[0].form.elements)
+    return replace(best, candidates=(*best.candidates, *(c for c in other.candidates if bool(c.form.elements) != has)))
 
 
 def search_linear(prepared: Prepared, order: int, interrupt: Interrupt, progress: Progress) -> Found | None:

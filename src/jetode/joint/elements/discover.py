@@ -140,8 +140,9 @@ class Look:
         return sorted((total - float(gain), guess) for gain, guess in zip(gains, guesses, strict=True))
 
     def best(self, kind: str, guesses: Sequence[tuple[float, ...]]) -> tuple[Element, float] | None:
-        """The best parameters of a kind from these guesses, and what it leaves; None where none makes sense."""
-        tried = [self._improved(kind, guess) for guess in guesses]
+        """The best parameters of a kind from these guesses, and what it leaves; None where none makes sense.  Where the
+        improved ones do not, as those of a sine that would best be a cube, the guesses themselves."""
+        tried = [*(self._improved(kind, guess) for guess in guesses), *guesses]
         tried = [p for p in tried if sensible(kind, p, self.argument.samples) and np.any(self.values(kind, p))]
         lefts = [float(np.sum(self.residual(kind, p) ** 2)) for p in tried]
         if not tried:

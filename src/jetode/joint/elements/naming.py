@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from jetode.joint.candidates import Found, Interrupt, Progress
+from jetode.joint.candidates import Found, Interrupt, Progress, by_bic
 from jetode.joint.choose_terms import choose_terms
 from jetode.joint.elements.candidates import begin, candidate_of
 from jetode.joint.elements.combination import mixed_discovery
@@ -86,9 +86,9 @@ def search_elements(
     progress: Progress,
     imitated: bool = False,
 ) -> Found | None:
-    """Linear equations of an order with one function, or two, that follow the record and that squares and cubes of the
-    same coordinate do not match, in weak form or fitted; best first.  None where there is none.  Where a polynomial
-    satisfies that could be one (``imitated``), only the likeliest are tried."""
+    """Linear equations of an order with one function, or two, that follow the record, and the one with squares and
+    cubes of the same coordinate in its place; best first.  None where there is none, or powers match it in weak form.
+    Where a polynomial satisfies that could be one (``imitated``), only the likeliest are tried."""
     weak = WeakForm.of(problem.prepared, order) if functions.kinds else None
     if weak is None:
         return None
@@ -107,8 +107,8 @@ class Naming:
 
     def named_functions(self, imitated: bool = False) -> Found | None:
         """The equations with one function; where those leave more than noise, with a second one, or with one of a
-        combination of coordinates.  None where the weak form shows none, where none follows the record, or where a
-        polynomial does better."""
+        combination of coordinates; among them the polynomial that they have to beat.  None where the weak form shows
+        none, or none follows the record."""
         discovery, kinds = self.discovery, self.functions.kinds
         limit = discovery.linear() - DISCOVERY.gain
         seen = discovery.suggestions(kinds, (False, True) if self.functions.spread else (False,)) + discovery.bare(
@@ -118,6 +118,7 @@ class Naming:
             return None
         ranked = ranking([s for s in seen if s.bic < limit and s.left < DISCOVERY.unexplained])
         fitted = self._with_other_names(self._suggested(discovery, ranked[: NAMING.tried]))
+        fitted += self._bare(seen, fitted)
         chosen = self._selected(fitted)
         found = self._found(chosen)
         later: tuple[Callable[[], list[Named]], ...] = (
@@ -139,9 +140,8 @@ class Naming:
             return found if found.follows() else None
         best, suggestion = min(chosen, key=lambda f: f[0].bic)
         rival = polynomial_rival(self.problem, discovery, (best, suggestion), self.interrupt)
-        if rival.bic <= best.bic:
-            return None
-        return replace(found, candidates=(*found.candidates, rival)) if np.isfinite(rival.cost) else found
+        every = (*found.candidates, *([rival] if np.isfinite(rival.cost) else []))
+        return replace(found, candidates=tuple(sorted(every, key=by_bic)))
 
     def _worth_a_fit(self, seen: Sequence[Suggestion]) -> bool:
         """Whether the best function does clearly better in weak form than a square and a cube of one coordinate, or
@@ -221,6 +221,13 @@ class Naming:
             if not any(c.cost < best.cost - self.problem.price for c, _ in new):
                 break
         return fitted
+
+    def _bare(self, seen: Sequence[Suggestion], fitted: Sequence[Named]) -> list[Named]:
+        """Names that follow beside a line, once more without it: the valley between the two is flat."""
+        done = {s.functions for _, s in fitted if s.bare}
+        beside = {s.functions for c, s in fitted if self._follows((c, s))} - done
+        begun = (self._begun(self.discovery, s) for s in seen if s.bare and s.functions in beside)
+        return self._fitted(list(begun), self._ceiling(fitted))
 
     def _unnamed(self) -> list[Named]:
         """The curve that no name has been found for; names that are like it begin from its path."""
