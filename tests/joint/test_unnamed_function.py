@@ -104,6 +104,14 @@ def test_a_rival_is_superfluous_where_chance_gains_as_much(prepared):
         plain = replace(best, fit=replace(best.fit, misfit=richer.cost + gain, jumps=0.0))
         (rival,) = rivals_of(plain, replace(found, candidates=(plain, richer)))
         assert rival.superfluous is superfluous
+    polynomial = replace(plain, form=replace(plain.form, elements=()), bic=richer.bic - 2.1)
+    assert rivals_of(polynomial, replace(found, candidates=(polynomial, richer)))[
+        0
+    ].superfluous  # one term more, too far
+    unexplained = replace(best.fit, misfit=richer.cost + 2.0 * limit, jumps=0.0)
+    doubted = replace(polynomial, bic=richer.bic - 1.9, fit=unexplained)
+    (rival,) = rivals_of(doubted, replace(found, candidates=(doubted, richer)))
+    assert not rival.superfluous
     (fewer,) = rivals_of(richer, replace(found, candidates=(richer, best)))
     assert not fewer.superfluous  # a plainer name that does as well is a rival at any distance
 

@@ -10,6 +10,7 @@ from jetode.equations.equation import Equation
 from jetode.joint.candidates import Found
 from jetode.joint.forms.base import Candidate
 from jetode.joint.parts import equation_of
+from jetode.joint.search_settings import DECISION
 
 SIGNIFICANT = 0.05  # chance at which coefficients that are not needed lower the cost as far
 
@@ -37,7 +38,10 @@ def rivals_of(best: Candidate, found: Found) -> tuple[Rival, ...]:
 
 
 def _superfluous(richer: Candidate, best: Candidate) -> bool:
-    """Whether a candidate has more coefficients than the best and no significant use for them (χ²)."""
+    """Whether a candidate has more coefficients than the best and no significant use for them (χ²); beside a
+    polynomial, whose powers a function contains, whether it is as far behind as any term more has to be."""
     assert richer.fit is not None and best.fit is not None
     more = int(richer.fit.terms.free.sum() - best.fit.terms.free.sum())
+    if more > 0 and not best.form.elements and richer.bic - best.bic >= DECISION.min_margin:
+        return True
     return bool(more > 0 and best.cost - richer.cost < chdtri(more, SIGNIFICANT))
