@@ -74,6 +74,23 @@ def test_a_pendulum_from_two_radians_is_a_sine_and_no_line_beside_it(noise):
     assert equation.parts()["P"] == pytest.approx({(0, 1): -0.06}, abs=0.002)
 
 
+def test_a_name_whose_further_coefficients_are_not_significant_is_no_rival():
+    """Beside a line an arctangent fits this sine as well, with four coefficients instead of three."""
+    joint, evidence, verdict = judged([decay(lambda _, s: [s[1], -np.sin(s[0]) - 0.06 * s[1]], [2.35, 0.0], 101)])
+    assert any(r.superfluous and r.delta_bic < 10.0 for r in joint.rivals)
+    assert evidence.rival > 10.0
+    assert verdict.grade == "exact"
+
+
+def test_a_sine_that_a_cube_holds_is_ambiguous():
+    """From 1 rad at 5 % noise x − x³/6 is the sine to 0.8 %: whichever is ahead has the other as its rival."""
+    joint, evidence, verdict = judged([decay(lambda _, s: [s[1], -np.sin(s[0]) - 0.06 * s[1]], [1.0, 0.0], 3)])
+    names = {"".join(e.element.kind for e in equation.elements) for equation in
+             (joint.identified.equation, *(r.regular for r in joint.rivals if r.delta_bic < 10.0))}  # fmt: skip
+    assert {"sin", ""} <= names
+    assert evidence.rival < 10.0 and verdict.grade != "exact"
+
+
 @pytest.mark.slow
 def test_a_pendulum_is_not_exact_at_a_higher_order_than_its_own():
     """At 5 % noise an equation of order 3 imitates the sine better than a cubic of order 2 does."""

@@ -15,6 +15,7 @@ from jetode.integration.dop853 import integrate
 from jetode.integration.windowed_prediction_time import windowed_rms, windowed_vpt
 from jetode.joint.approximate_forms import Holds, Trial, fitted_forms, fitted_samples, shortened
 from jetode.joint.fit import JointFit, Request
+from jetode.joint.parts import curve_modes
 from jetode.joint.path import SHORTEST_PAST, Identified, past_state
 from jetode.joint.problem import Prepared, prepare
 from jetode.joint.shooting.gaussnewton import Linearisation, minimise, path_states
@@ -66,8 +67,14 @@ class Approximation:
 
     @property
     def free(self) -> int:
-        """Free coefficients."""
-        return int(self.identified.terms.free.sum())
+        """Free coefficients, without the modes of a curve."""
+        terms = self.identified.terms
+        return int(terms.free.sum() - curve_modes(terms).sum())
+
+    @property
+    def has_curve(self) -> bool:
+        """Whether a function in it has no name."""
+        return bool(np.any(curve_modes(self.identified.terms)))
 
     def forecasts(self, values: FloatArray, ends: IntArray, steps: int) -> FloatArray:
         """Forecasts from past-only states at ``ends``, NaN after a failure: the Rollout of :mod:`.trials`."""

@@ -21,7 +21,7 @@ from jetode.joint.forms.affine_pole import affine_pole, u0_poles
 from jetode.joint.forms.base import PRIOR, Candidate, Form
 from jetode.joint.forms.pole_free import PoleFree, candidate
 from jetode.joint.jets import Jets
-from jetode.joint.parts import equation_of, is_factor, named, placed_elements
+from jetode.joint.parts import curve_modes, equation_of, is_factor, named, placed_elements
 from jetode.joint.problem import CLEAN_SIGMA, NODE, Prepared
 from jetode.joint.search import library_size, term_price
 from jetode.joint.shooting.annealing import Schedule, anneal
@@ -298,7 +298,7 @@ def selected(weak: WeakFit, form: Form, price: float, interrupt: Interrupt) -> W
         now = expand(full, weak.fit.terms)[0][full.free]
         protected = form.protected(full)[full.free]
         keep = quadratic.best_support(now, protected, price)
-        while keep.sum() > SETTINGS.readable:
+        while keep.sum() > SETTINGS.readable + curve_modes(full).sum():
             keep[quadratic.ranked_removals(keep, protected)[0][1]] = False
         if np.array_equal(keep, now):
             break
@@ -331,11 +331,13 @@ def shortened(trial: Trial, interrupt: Interrupt) -> Iterator[Trial]:
 
 
 def held(terms: Terms) -> Terms:
-    """The terms with nothing but a weak ridge on them, the pole held about where it is: jumps would let it run away."""
+    """The terms with nothing but a weak ridge on them, the pole held about where it is: jumps would let it run away;
+    curves stay smooth."""
     factor = is_factor(terms)
     lead = np.abs(terms.coefficients[factor & ~terms.free]).max(initial=1e-12)
     mean = np.where(factor, terms.coefficients, 0.0)
-    return replace(terms, mean=mean, precision=np.where(factor, PRIOR.pole_hold / lead**2, PRIOR.ridge))
+    precision = np.where(factor, PRIOR.pole_hold / lead**2, PRIOR.ridge)
+    return replace(terms, mean=mean, precision=np.where(curve_modes(terms), terms.precision, precision))
 
 
 def on_whole(trial: Trial, interrupt: Interrupt) -> Trial | None:

@@ -10,10 +10,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from jetode.equations.equation import Equation
 from jetode.joint.candidates import Found, states_for
 from jetode.joint.constraints import Constraints
-from jetode.joint.elements.naming import CATALOGUE, Functions
+from jetode.joint.elements.naming import CATALOGUE, Functions, asks_for_function
 from jetode.joint.forms.base import PRIOR, Candidate
 from jetode.joint.forms.registry import ladder
 from jetode.joint.null_space_proposals import DEGREES, LINEAR, Proposal
@@ -21,6 +20,7 @@ from jetode.joint.parts import equation_of, is_pole_constant, released
 from jetode.joint.path import Identified, StateFit, describe, estimate_path, final_q, stepped
 from jetode.joint.problem import SMALLEST_SIGMA, Loss, Prepared, prepare
 from jetode.joint.progress import Budget, Effort, WithModel
+from jetode.joint.rivals import Rival, rivals_of
 from jetode.joint.search import FREE, clean_functions, climb, propose, search, search_linear
 from jetode.joint.search_settings import COOLING, DECISION, SEARCH
 from jetode.joint.shooting.annealing import Schedule, anneal
@@ -55,14 +55,6 @@ class Refusal:
     """Why there is no fit at all, in one sentence."""
 
     reason: str
-
-
-@dataclass(frozen=True)
-class Rival:
-    """A competing candidate: its closure (dimensionless, canonical) and how much worse its BIC is."""
-
-    regular: Equation
-    delta_bic: float
 
 
 @dataclass(frozen=True)
@@ -230,9 +222,10 @@ def _is_decay(prepared: Prepared) -> bool:
 def searched_form(request: Request, prepared: Prepared, interrupt: Effort, say: Callable[[str], None]) -> Formed:
     """Order, form and terms by the search.
 
-    Without an order linear equations come first, which take no time; then order 2 where false neighbours suggest it,
-    then 3, then 4, until one satisfies; of those that do not, the third.  A plane whose flow follows a decay as well as
-    the noise allows is not left for a higher order, which could only imitate the terms that the plane's lacks (6.4).
+    Without an order linear equations come first, which take no time; then order 2 where false neighbours suggest it, of
+    a decay, or where its weak form shows a function, then 3, then 4, until one satisfies; of those that do not, the
+    third.  A plane whose flow follows a decay as the noise allows is not left for a higher order, which could only
+    imitate the terms that it lacks (6.4).
     """
     if request.order is not None or request.functions.known:
         order = request.order or max(2, min(3, false_neighbour_order(prepared)))
@@ -243,10 +236,11 @@ def searched_form(request: Request, prepared: Prepared, interrupt: Effort, say: 
         linear = search_linear(low, order, interrupt, say)
         if linear is not None:
             return low, linear
-    if false_neighbour_order(prepared) == 2:
-        planar = request.prepared(2)
+    planar = request.prepared(2)
+    decays = _is_decay(planar)
+    if decays or false_neighbour_order(prepared) == 2 or asks_for_function(planar, 2, request.functions):
         found = search(planar, 2, interrupt, say, functions=request.functions)
-        if found.satisfies() or (found.follows() and _is_decay(planar)):
+        if found.satisfies() or (found.follows() and decays):
             return planar, found
     found = search(prepared, 3, interrupt, say, functions=request.functions)
     if not (found.satisfies() or interrupt()):
@@ -308,15 +302,6 @@ def _worth_polishing(found: Found, stopped: bool) -> tuple[Candidate, Fit] | Ref
         return Refusal(STOPPED if stopped else UNFITTED)
     follows = stopped or _follows(fitted[0][1].cost, found.data, DECISION.selectable)
     return fitted[0] if follows else Refusal(UNFOLLOWED)
-
-
-def rivals_of(best: Candidate, found: Found) -> tuple[Rival, ...]:
-    """The other candidates that could be fitted, and how far they are behind."""
-    return tuple(
-        Rival(equation_of(c.fit.terms).canonical(), c.bic - best.bic)
-        for c in found.candidates
-        if c.fit is not None and c is not best
-    )
 
 
 def _follows(cost: float, data: Data, most: float) -> bool:

@@ -126,6 +126,12 @@ def is_element(terms: Terms) -> BoolArray:
     return terms.is_parameter | np.array([any(e[terms.dimension :]) for e in terms.exponents], dtype=bool)
 
 
+def curve_modes(terms: Terms) -> BoolArray:
+    """Marks the free parameters of curves, which a figure shows and nobody reads."""
+    curves = [terms.dimension + m for m, (kind, _) in enumerate(terms.elements) if kind == "curve"]
+    return np.isin(terms.rows, curves) & terms.free
+
+
 def released(terms: Terms, precision: float) -> Terms:
     """The terms with this one small precision around 0 as their prior; parameters of elements keep their own, which is
     the smoothness of curves."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeGuard
 
 import numpy as np
 
@@ -59,24 +60,31 @@ def search(
         return given or Found((), prepared.data(prepared.sigma), term_price(prepared.n_samples, library_size(order)))
     asked = asks_for_function(prepared, order, functions)
     named = _with_functions(prepared, order, functions, interrupt, progress) if asked else None
-    if named is not None:
+    if _names(named):
         return named
     first_rung, *others = ladder(order)
     first = climb(prepared, order, [first_rung], interrupt, progress, constraints)
     if interrupt():
         return first
     if first.satisfies():
-        return first if asked else _challenged(first, prepared, order, functions, interrupt, progress)
-    named = None if asked else _with_functions(prepared, order, functions, interrupt, progress)
-    if named is not None:
+        return _beside(first, named) if asked else _challenged(first, prepared, order, functions, interrupt, progress)
+    named = named if asked else _with_functions(prepared, order, functions, interrupt, progress)
+    if _names(named):
         return named
     first = _second_chance(prepared, order, first_rung, first, interrupt, progress, constraints)
     if first.satisfies():
-        return first
+        return _beside(first, named)
     found = climb(prepared, order, others, interrupt, progress, constraints, first.candidates)
     if found.satisfies() or constraints != FREE:
+        return _beside(found, named)
+    return _finely(prepared, order, interrupt, progress) or _likelier(named, found)
+
+
+def _likelier(named: Found | None, found: Found) -> Found:
+    """Of two that do not satisfy: the function that follows the record where no polynomial does so with a lower BIC."""
+    if named is None or (found.follows() and found.candidates[0].bic <= named.candidates[0].bic):
         return found
-    return _finely(prepared, order, interrupt, progress) or found
+    return named
 
 
 def _second_chance(
@@ -114,7 +122,7 @@ def _finely(prepared: Prepared, order: int, interrupt: Interrupt, progress: Prog
 def _with_functions(
     prepared: Prepared, order: int, functions: Functions, interrupt: Interrupt, progress: Progress
 ) -> Found | None:
-    """Equations with functions of one coordinate that satisfy."""
+    """Equations with functions of one coordinate that follow the record."""
     return search_elements(compared_on(prepared, order, fine=True), order, functions, interrupt, progress)
 
 
@@ -125,20 +133,35 @@ def clean_functions(
     assumed = replace(prepared, sigma=max(prepared.sigma, SEARCH.sigma))
     if not asks_for_function(assumed, order, functions):
         return None
-    return _with_functions(prepared, order, functions, interrupt, progress)
+    named = _with_functions(prepared, order, functions, interrupt, progress)
+    return named if _names(named) else None
 
 
 def _challenged(
     found: Found, prepared: Prepared, order: int, functions: Functions, interrupt: Interrupt, progress: Progress
 ) -> Found:
-    """What satisfies, or an equation with a function that does so with a lower BIC."""
+    """What satisfies, or an equation with a function that does so with a lower BIC; the other is its rival."""
     if not (functions.kinds and imitates(found.candidates[0])):
         return found
     problem = compared_on(prepared, order, fine=True)
     named = search_elements(problem, order, functions, interrupt, progress, imitated=True)
-    if named is None or named.candidates[0].bic >= found.candidates[0].bic:
-        return found
-    return replace(named, candidates=(*named.candidates, *found.candidates))
+    if _names(named) and named.candidates[0].bic < found.candidates[0].bic:
+        return _beside(named, found)
+    return _beside(found, named)
+
+
+def _names(named: Found | None) -> TypeGuard[Found]:
+    """Whether an equation with a function is the best and satisfies."""
+    return named is not None and bool(named.candidates[0].form.elements) and named.satisfies()
+
+
+def _beside(best: Found, other: Found | None) -> Found:
+    """The best with what another search has found as its rivals: functions beside a polynomial, or polynomials beside a
+    function."""
+    if other is None:
+        return best
+    has = bool(best.candidates[0].form.elements)
+    return replace(best, candidates=(*best.candidates, *(c for c in other.candidates if bool(c.form.elements) != has)))
 
 
 def search_linear(prepared: Prepared, order: int, interrupt: Interrupt, progress: Progress) -> Found | None:

@@ -72,13 +72,13 @@ class Decision:
 
     def satisfying(self, n_samples: int) -> float:
         """Cost per sample up to which a fit is as good as the noise allows."""
-        return 1.0 + self.satisfying_excess * self._scatter(n_samples)
+        return 1.0 + self.satisfying_excess * self.scatter(n_samples)
 
     def suspicious(self, n_samples: int) -> float:
         """Cost per sample above which a fit is reheated."""
-        return 1.0 + self.suspicious_excess * self._scatter(n_samples)
+        return 1.0 + self.suspicious_excess * self.scatter(n_samples)
 
-    def _scatter(self, n_samples: int) -> float:
+    def scatter(self, n_samples: int) -> float:
         """The standard deviation of χ²/n over that at the reference, at least 1."""
         return max(1.0, float(np.sqrt(self.reference / max(n_samples, 1))))
 

@@ -21,6 +21,7 @@ STOPPED = "The fit was stopped before it had finished; this is the best model so
 LONGER = "Let it run longer."
 TRANSIENT = "Record how it comes back after a push: what lies beside the curve tells equations apart."
 NOTHING = "Record another channel of the same system, longer or at lower noise, or without an outside influence on it."
+UNNAMED = "Look at its curve (the report, or model.elements): who knows the device may know the law it follows."
 NOISY = 0.02  # of the signal: from here on less noise would help a record that cannot decide
 
 

@@ -120,6 +120,17 @@ def _colour(e: Evidence) -> str:
     return " or the noise is coloured" if e.colour > LIMITS.colour else ""
 
 
+# an equation with a curve follows the record and states everything but the curve's law
+UNNAMED: Check[Evidence] = Check(
+    "Every function has a name",
+    lambda e: not e.unnamed,
+    lambda e: "No function of the catalogue follows the record as its curve does: it is a curve without a name.",
+    lambda e: advice.UNNAMED,
+    at_least=1.0,
+    applies=lambda e: e.unnamed > 0,
+    yes_or_no=True,
+)
+
 # what else would fit as well: asked last, of an equation that leaves no more than noise
 AMBIGUITY: tuple[Check[Evidence], ...] = (
     Check(
@@ -276,10 +287,10 @@ JOINT: tuple[Check[Evidence], ...] = (
     ),
     Check(
         "Free coefficients",
-        lambda e: e.terms,
+        lambda e: e.terms - e.unnamed,
         lambda e: (
-            f"The equation needs {e.terms} coefficients: it forecasts {e.skill:.2g} held-out oscillations, but "
-            "approximates the dynamics rather than stating them."
+            f"The equation needs {e.terms - e.unnamed} coefficients: it forecasts {e.skill:.2g} held-out oscillations, "
+            "but approximates the dynamics rather than stating them."
         ),
         lambda e: advice.FORECAST_ONLY,
         at_most=LIMITS.terms,
@@ -299,6 +310,7 @@ JOINT: tuple[Check[Evidence], ...] = (
         needed=False,
     ),
     CLOSED_CURVE,
+    UNNAMED,
     *AMBIGUITY,
 )
 

@@ -33,8 +33,9 @@ class Evidence:
     rest; ``skill``: median past-only valid prediction time there, in oscillations, ``held``: each of them in the
     record's time; ``bounded``, ``distance``: long run, how far its distribution is from the record's (in std) and its
     std over the record's (``spread_ratio``); ``residual``: rms residual in std; ``margin``, ``rival``: smallest rise of
-    BIC over a change of one term, and over another form; ``oscillations``: how many the record holds; ``drift``: of its
-    mean between halves (in std); ``lyapunov``: largest exponent in 1/time unit of the record;
+    BIC over a change of one term, and over another form (but for functions with more coefficients that are not
+    significant); ``oscillations``: how many the record holds; ``drift``: of its mean between halves (in std);
+    ``lyapunov``: largest exponent in 1/time unit of the record;
     ``score``: gain of all absent terms of a larger library over chance, as a standard normal variable; ``terms``: free
     coefficients; ``resolution``: samples per tc; ``drift_z``: drift in its standard errors;
     ``spectrum_distance``: share of power at other frequencies in the long run than in the record;
@@ -43,7 +44,8 @@ class Evidence:
     bound of iterations, not at its last form; ``offset``: distance of the record's mean from 0 (in std);
     ``clean``: the record shows no noise; ``transient``: the equation settles at rest, so that the long run is one from
     the first state of every record over its own span; ``certainty``: of the least certain coefficient, in its standard
-    errors; ``own_motion``: of a decay, the share of its last coordinate's variance that is no function of the others.
+    errors; ``own_motion``: of a decay, the share of its last coordinate's variance that is no function of the others;
+    ``unnamed``: how many of the coefficients are the modes of a curve without a name.
     """
 
     chi2: float
@@ -79,6 +81,7 @@ class Evidence:
     transient: bool = False
     certainty: float = 0.0
     own_motion: float = nan
+    unnamed: int = 0
     kind: str = field(default="joint", init=False)
 
     def to_json(self) -> dict[str, Any]:
@@ -97,6 +100,7 @@ class Evidence:
             "resolution": inf,
             "transient": False,
             "certainty": 0.0,
+            "unnamed": 0,
         }
         given: dict[str, Any] = {"clean": clean}
         for item in fields(cls):

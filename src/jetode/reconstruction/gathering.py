@@ -16,6 +16,7 @@ from jetode.integration.dop853 import Stop
 from jetode.integration.forecast import MAX_STEP, forecast, forecast_many
 from jetode.integration.lyapunov import lyapunov_spectrum
 from jetode.joint.fit import JointFit
+from jetode.joint.parts import curve_modes
 from jetode.paper.identify import Embedding
 from jetode.reconstruction.evidence import Evidence
 from jetode.reconstruction.held_out import HeldOut, held_out
@@ -172,13 +173,14 @@ def gather(joint: JointFit, records: Sequence[Series], interrupt: Callable[[], b
         held=apart.times,
         residual=model.sigma,
         margin=joint.margin,
-        rival=min((r.delta_bic for r in joint.rivals), default=inf),
+        rival=min((r.delta_bic for r in joint.rivals if not r.superfluous), default=inf),
         oscillations=count_oscillations(smooth),
         drift=drift / float(np.std(smooth)),
         drift_z=drift / drift_error if drift_error > 0 else 0.0,
         lyapunov=run.exponents[0] if run.exponents else nan,
         lyapunov_error=run.exponent_errors[0] if run.exponents else nan,
         terms=int(model.terms.free.sum()),
+        unnamed=int(curve_modes(model.terms).sum()),
         complete=joint.complete and not interrupt(),
         resolution=1.0 / jets.spacing,
         score=joint.score,

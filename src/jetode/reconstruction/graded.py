@@ -92,7 +92,7 @@ def _equations(
     """Readable equations that hold for ``least`` oscillations; last, since the others tell what is hopeless.  Only the
     one that was found where that ``fits``: another could at best imitate it."""
     for one in approximations(request, trials, fitted, lambda: budget.spent, least, fits):
-        size = f"{one.free} coefficient{'' if one.free == 1 else 's'}"
+        size = f"{one.free} coefficient{'' if one.free == 1 else 's'}" + " and a curve" * one.has_curve
         name = f"an equation of order {one.identified.terms.dimension} with {size}"
         yield Contestant(name, "equation", one.held_out, _regular_of(one, request.records), one.free)
 

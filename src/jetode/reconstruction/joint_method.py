@@ -106,7 +106,7 @@ def joint(
         return hopeless_model(records, info, settings, seen)
     request = replace(request, maybe_linear=seen is None or not seen.nonlinear)
     found, fitted = _plainest_equation(request, info, settings, budget, say)
-    if found.verdict.trusted or budget.spent or constrained or allowed.known:
+    if found.verdict.grade != "none" or budget.spent or constrained or allowed.known:
         return found
     return graded(found, fitted, request, budget, say)
 

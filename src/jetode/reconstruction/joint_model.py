@@ -55,7 +55,7 @@ def joint_model(
             **embedding_shown(fitted.paths[-1].states[:, 0], model.time / info.dt),
         },
     )
-    return with_ranges(found) if verdict.trusted else found
+    return found if verdict.grade == "none" else with_ranges(found)
 
 
 def with_ranges(model: Model) -> Model:
@@ -70,7 +70,7 @@ def _judged(fitted: JointFit, records: Sequence[Series], budget: Budget) -> tupl
     """Evidence and verdict; where the model is refused, jets are also tried against delays, which may explain it."""
     evidence = gather(fitted, records, lambda: budget.spent)
     verdict = judge(evidence)
-    if evidence.complete and not verdict.trusted:
+    if evidence.complete and verdict.grade == "none":
         longest = max((r.longest_stretch() for r in records), key=len)
         evidence = replace(evidence, sufficiency=sufficiency(longest.values))
         verdict = judge(evidence)

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from jetode.reconstruction import advice
-from jetode.reconstruction.checks import CONTESTED, JOINT, PAPER, Check, first_failure
+from jetode.reconstruction.checks import CONTESTED, JOINT, PAPER, UNNAMED, Check, first_failure
 from jetode.reconstruction.evidence import ContestEvidence, Evidence, PaperEvidence, RefusalEvidence
 from jetode.reconstruction.settings import EXAMINATION
 from jetode.signal.screen import Screen
@@ -120,6 +120,9 @@ def judge(evidence: Evidence, checks: Sequence[Check[Evidence]] = JOINT) -> Verd
     failed = first_failure(checks, evidence)
     if failed is None:
         return Verdict("exact", _exact(evidence), holds=holds)
+    if failed is UNNAMED:
+        reason = f"{failed.sentence(evidence)} {_exact(evidence)}"
+        return Verdict("approximate", reason, failed.advice(evidence), holds)
     verdict = Verdict("none", failed.sentence(evidence), failed.advice(evidence), holds)
     if evidence.offset > SUITABILITY.far_offset:
         verdict = replace(verdict, advice=advice.nearer_zero(evidence.offset))

@@ -10,7 +10,7 @@ argument makes all of this a start, on which the joint fit decides.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -35,7 +35,7 @@ class DiscoverySettings:
     evaluations: int = 10  # of the improvement: to a percent, which is all the smoothing leaves
     converged: float = 1e-3  # relative fall of the sum of squares below which the improvement ends
     curve_leaves: float = 0.9  # of the noise: 0.7 where it is right (terms carry some), 1.4 and more of a pole's curve
-    function_leaves: float = 1.1  # of the noise, with its parameters: 0.7 to 1.05 where right, 1.2 of a quadratic jerk
+    function_excess: float = 0.1  # over the noise: −0.3 to 0.05 where it is right, 0.2 of a quadratic jerk
     modes: int = 8  # of a free curve: as many as tell a kink from a parabola
 
 
@@ -140,8 +140,9 @@ class Look:
         return sorted((total - float(gain), guess) for gain, guess in zip(gains, guesses, strict=True))
 
     def best(self, kind: str, guesses: Sequence[tuple[float, ...]]) -> tuple[Element, float] | None:
-        """The best parameters of a kind from these guesses, and what it leaves; None where none makes sense."""
-        tried = [self._improved(kind, guess) for guess in guesses]
+        """The best parameters of a kind from these guesses, and what it leaves; None where none makes sense.  Where the
+        improved ones do not, as those of a sine that would best be a cube, the guesses themselves."""
+        tried = [*(self._improved(kind, guess) for guess in guesses), *guesses]
         tried = [p for p in tried if sensible(kind, p, self.argument.samples) and np.any(self.values(kind, p))]
         lefts = [float(np.sum(self.residual(kind, p) ** 2)) for p in tried]
         if not tried:
@@ -218,6 +219,17 @@ class Looked:
 
 
 @dataclass(frozen=True, eq=False)
+class FreeCurve:
+    """A curve (8.4) of one coordinate in place of a function, ``count`` of its derivatives acting: the sum of squares
+    that is left of the target, and the BIC."""
+
+    argument: Argument
+    count: int
+    left: float
+    bic: float
+
+
+@dataclass(frozen=True, eq=False)
 class Discovery:
     """The weak form of a record with its coordinates as arguments of functions; with a ``mix``, the last one is that
     combination of them."""
@@ -252,17 +264,20 @@ class Discovery:
     def asks_for_a_function(self, sigma: float) -> bool:
         """Whether a free curve (8.4) of one coordinate leaves no more than the noise of std ``sigma`` does, and clearly
         less than powers of it or the quadratic polynomial of all coordinates."""
+        most = DISCOVERY.curve_leaves * self.weak.noise(sigma)
+        best = min((curve.bic for curve in self.curves() if curve.left < most), default=np.inf)
+        return best < min(self.powers(), self.quadratic()) - DISCOVERY.gain
+
+    def curves(self) -> Iterator[FreeCurve]:
+        """A free curve of every coordinate, of u0 also with its derivatives."""
         base, n, weak = Projection.of(self.weak.linear, self.weak.target), self.weak.order, self.weak
-        most, best = DISCOVERY.curve_leaves * weak.noise(sigma), np.inf
         for argument in self.arguments:
             modes = basis(np.linspace(0.0, 1.0, argument.places.size))[:, : DISCOVERY.modes]
-            for count in {1, n if argument.variable == 0 else 1}:
+            for count in sorted({1, n if argument.variable == 0 else 1}):
                 columns = np.column_stack([o @ modes for o in argument.operators[:count]])
                 rest = Projection.of(base.without(columns), base.target).target
                 left = float(rest @ rest)
-                if left < most:
-                    best = min(best, bic_of(left, weak.rows, 1 + n + columns.shape[1]))
-        return best < min(self.powers(), self.quadratic()) - DISCOVERY.gain
+                yield FreeCurve(argument, count, left, bic_of(left, weak.rows, 1 + n + columns.shape[1]))
 
     def quadratic(self) -> float:
         """The BIC of the quadratic polynomial of all coordinates."""

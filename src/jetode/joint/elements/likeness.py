@@ -17,6 +17,7 @@ from jetode.equations.equation import Equation
 from jetode.equations.polynomials import Polynomial
 from jetode.joint.elements.candidates import candidate_of, gains_of, linear_monomials
 from jetode.joint.elements.discover import DISCOVERY, Look, Suggestion
+from jetode.joint.elements.guesses import sensible
 from jetode.joint.elements.weak_form import Argument, Projection
 from jetode.joint.parts import equation_of
 from jetode.joint.shooting.gaussnewton import Fit
@@ -32,7 +33,7 @@ class LikenessSettings:
 
     places: int = 201  # quantiles of the coordinate at which curves are compared: 1 % of the samples between two
     edge: float = 0.002  # of the samples beyond the first and last of them: single far ones do not count
-    same: float = 1e-5  # of the sum of squares beside a straight line: such a curve is the same function again
+    same: float = 1e-12  # of the sum of squares beside a straight line: the same function again, to rounding
     alike: float = 0.15  # of the same: names farther off would fit visibly worse
     tried: int = 6  # names, those of fewest parameters first, which can win by BIC: 0.1 s each where they are wrong
 
@@ -48,7 +49,7 @@ def alike(element: Element, samples: FloatArray, kinds: Collection[str]) -> list
     look = Look.of(Argument(element.variable, samples, places, (np.eye(places.size),)), base, 1)
     found = []
     for kind in kinds:
-        guesses = [guess for _, guess in look.ranked(kind)[: DISCOVERY.refined]]
+        guesses = [g for _, g in look.ranked(kind) if sensible(kind, g, samples)][: DISCOVERY.refined]
         best = look.best(kind, guesses) if guesses else None
         if best is not None and SETTINGS.same * bent < best[1] < SETTINGS.alike * bent:
             found.append((len(best[0].parameters), best[1], best[0]))

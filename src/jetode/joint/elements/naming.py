@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from jetode.joint.candidates import Found, Interrupt, Progress
+from jetode.joint.candidates import Found, Interrupt, Progress, by_bic
 from jetode.joint.choose_terms import choose_terms
 from jetode.joint.elements.candidates import begin, candidate_of
 from jetode.joint.elements.combination import mixed_discovery
@@ -21,6 +21,7 @@ from jetode.joint.elements.known import Known
 from jetode.joint.elements.likeness import Begun, other_names
 from jetode.joint.elements.rival import polynomial_rival
 from jetode.joint.elements.second import second_functions
+from jetode.joint.elements.unnamed import unnamed_function
 from jetode.joint.elements.weak_form import WeakForm
 from jetode.joint.forms.base import Candidate
 from jetode.joint.parts import equation_of
@@ -29,7 +30,7 @@ from jetode.joint.scan import Problem
 from jetode.joint.search_settings import COOLING, DECISION
 from jetode.joint.shooting.annealing import Schedule, anneal
 from jetode.joint.shooting.gaussnewton import Fit
-from jetode.joint.term_selection import COMPARE
+from jetode.joint.term_selection import COMPARE, eliminate
 
 Named = tuple[Candidate, Suggestion]
 SYMMETRIC = {"sin": 1, "tanh": 0, "arctan": 0}  # the parameter whose vanishing makes the function odd
@@ -85,9 +86,9 @@ def search_elements(
     progress: Progress,
     imitated: bool = False,
 ) -> Found | None:
-    """Linear equations of an order with one function, or two, that satisfy and that squares and cubes of the same
-    coordinate do not match, in weak form or fitted; best first.  None where there is none.  Where a polynomial
-    satisfies that could be one (``imitated``), only the likeliest are tried."""
+    """Linear equations of an order with one function, or two, that follow the record, and the one with squares and
+    cubes of the same coordinate in its place; best first.  None where there is none, or powers match it in weak form.
+    Where a polynomial satisfies that could be one (``imitated``), only the likeliest are tried."""
     weak = WeakForm.of(problem.prepared, order) if functions.kinds else None
     if weak is None:
         return None
@@ -106,8 +107,8 @@ class Naming:
 
     def named_functions(self, imitated: bool = False) -> Found | None:
         """The equations with one function; where those leave more than noise, with a second one, or with one of a
-        combination of coordinates.  None where the weak form shows none, where none satisfies, or where a polynomial
-        does as well."""
+        combination of coordinates; among them the polynomial that they have to beat.  None where the weak form shows
+        none, or none follows the record."""
         discovery, kinds = self.discovery, self.functions.kinds
         limit = discovery.linear() - DISCOVERY.gain
         seen = discovery.suggestions(kinds, (False, True) if self.functions.spread else (False,)) + discovery.bare(
@@ -117,10 +118,12 @@ class Naming:
             return None
         ranked = ranking([s for s in seen if s.bic < limit and s.left < DISCOVERY.unexplained])
         fitted = self._with_other_names(self._suggested(discovery, ranked[: NAMING.tried]))
+        fitted += self._bare(seen, fitted)
         chosen = self._selected(fitted)
         found = self._found(chosen)
         later: tuple[Callable[[], list[Named]], ...] = (
             lambda: self._suggested(discovery, self._left_over(ranked, fitted)),
+            self._unnamed,
             lambda: self._pairs(ranked, fitted),
             lambda: self._combinations(ranked),
             lambda: self._patiently(discovery, fitted),
@@ -133,11 +136,12 @@ class Naming:
             if any(map(self._follows, new)):
                 chosen += self._selected(new)
                 found = self._found(chosen)
-        if not found.satisfies():
-            return None
+        if imitated or not found.follows():
+            return found if found.follows() else None
         best, suggestion = min(chosen, key=lambda f: f[0].bic)
         rival = polynomial_rival(self.problem, discovery, (best, suggestion), self.interrupt)
-        return None if rival.bic <= best.bic else found
+        every = (*found.candidates, *([rival] if np.isfinite(rival.cost) else []))
+        return replace(found, candidates=tuple(sorted(every, key=by_bic)))
 
     def _worth_a_fit(self, seen: Sequence[Suggestion]) -> bool:
         """Whether the best function does clearly better in weak form than a square and a cube of one coordinate, or
@@ -148,7 +152,8 @@ class Naming:
             return False
         weak = self.discovery.weak
         noise = weak.noise(self.problem.prepared.sigma) / float(weak.target @ weak.target)
-        if best.left < DISCOVERY.function_leaves * noise and best.bic < self.discovery.quadratic() - DISCOVERY.gain:
+        leaves = 1.0 + DISCOVERY.function_excess * DECISION.scatter(self.problem.data.n_samples)
+        if best.left < leaves * noise and best.bic < self.discovery.quadratic() - DISCOVERY.gain:
             return True
         return best.bic <= self.discovery.powers() - DISCOVERY.gain
 
@@ -205,17 +210,29 @@ class Naming:
             if not near or self.interrupt():
                 break
             best, suggestion = near[0]
-            ceiling = self._ceiling(near[:1]) if self._follows(near[0]) else best.cost
-            tried |= {s.functions for c, s in fitted if c.cost <= ceiling}
-            begun = [
-                b for b in other_names(_fit(best), suggestion, self.functions.kinds) if b[0].functions not in tried
-            ]
+            follows = self._follows(near[0])
+            ceiling = self._ceiling(near[:1]) if follows else best.cost
+            as_good = best.cost + self.problem.price * follows  # what has stuck farther off begins again from here
+            done = tried | {s.functions for c, s in fitted if c.cost <= as_good and self._follows((c, s)) >= follows}
+            begun = [b for b in other_names(_fit(best), suggestion, self.functions.kinds) if b[0].functions not in done]
             tried |= {b[0].functions for b in begun}
             new = self._fitted(begun, ceiling, RENAMED)
             fitted = fitted + new
             if not any(c.cost < best.cost - self.problem.price for c, _ in new):
                 break
         return fitted
+
+    def _bare(self, seen: Sequence[Suggestion], fitted: Sequence[Named]) -> list[Named]:
+        """Names that follow beside a line, once more without it: the valley between the two is flat."""
+        done = {s.functions for _, s in fitted if s.bare}
+        beside = {s.functions for c, s in fitted if self._follows((c, s))} - done
+        begun = (self._begun(self.discovery, s) for s in seen if s.bare and s.functions in beside)
+        return self._fitted(list(begun), self._ceiling(fitted))
+
+    def _unnamed(self) -> list[Named]:
+        """The curve that no name has been found for; names that are like it begin from its path."""
+        curve = unnamed_function(self.discovery)
+        return [] if curve is None else self._suggested(self.discovery, [(curve,)])
 
     def _pairs(self, ranked: Sequence[tuple[Suggestion, ...]], fitted: Sequence[Named]) -> list[Named]:
         """Two functions: beside the first ones of the weak form in the last row, what their joint fits lack, or what
@@ -345,8 +362,8 @@ def meant(fit: Fit) -> bool:
 
 
 def settled(problem: Problem, candidate: Candidate, interrupt: Interrupt) -> Candidate:
-    """The parameters that the record tells: a function is odd where a phase or a centre of 0 does as well, and the
-    width of a sign is free where that does better."""
+    """The parameters that the record tells: a function is odd where a phase or a centre of 0 does as well (and then may
+    need no constant, which a phase does), and the width of a sign is free where that does better."""
     for m, element in enumerate(candidate.form.elements):
         part, at = f"e{m}", SYMMETRIC.get(element.kind)
         fixed = tuple((term, value) for term, value in candidate.form.fixed if term[0] != part)
@@ -358,9 +375,9 @@ def settled(problem: Problem, candidate: Candidate, interrupt: Interrupt) -> Can
         held = form.terms(equation_of(_fit(candidate).terms))
         kept = held.select(np.array([held.is_parameter[j] or c != 0.0 for j, c in enumerate(held.coefficients)]))
         trial = anneal(problem.data, kept, _fit(candidate).states, COMPARE, interrupt)
-        bic = trial.cost + problem.price * float(trial.terms.free.sum())
-        if bic < candidate.bic and meant(trial):
-            candidate = replace(candidate, form=form, fit=trial, bic=bic)
+        again = eliminate(problem.data, kept, trial, form.protected(kept), problem.price, interrupt)
+        if again.bic < candidate.bic and meant(again.fit):
+            candidate = replace(candidate, form=form, fit=again.fit, bic=again.bic)
     return candidate
 
 
