@@ -149,14 +149,10 @@ AMBIGUITY: tuple[Check[Evidence], ...] = (
     ),
 )
 
-# what settles on a closed curve shows only that curve, which many flows of more coordinates than a plane's have
 CLOSED_CURVE: Check[Evidence] = Check(
     "Kaplan–Yorke dimension of what an equation of three or more coordinates settles on",
     lambda e: e.dimension,
-    lambda e: (
-        f"The motion settles on a closed curve: many equations of {len(e.exponents)} coordinates have it, and noise "
-        "hides which of them is the right one."
-    ),
+    lambda e: f"The motion settles on a closed curve, which many equations of {len(e.exponents)} coordinates have.",
     lambda e: advice.TRANSIENT,
     at_least=LIMITS.dimension,
     applies=lambda e: _noisy(e) and not e.transient and len(e.exponents) > LIMITS.plane,
@@ -323,8 +319,7 @@ def only_ambiguous(evidence: AnyEvidence | None) -> bool:
 
 
 def on_closed_curve(evidence: AnyEvidence | None) -> bool:
-    """Whether an equation of more coordinates than a plane's ends on a closed curve, and nothing else is wrong with it
-    but that others may do as well."""
+    """Whether all that is wrong with an equation of more coordinates than a plane's is that it ends on a curve."""
     if not isinstance(evidence, Evidence) or len(evidence.exponents) <= LIMITS.plane:
         return False
     return evidence.dimension < LIMITS.dimension and first_failure(JOINT, evidence) in (None, CLOSED_CURVE)
