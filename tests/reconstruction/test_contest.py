@@ -151,6 +151,20 @@ def test_bands_are_of_forecasts_that_still_run():
     assert np.all(inside / 600 > [0.88, 0.48]) and np.all(inside / 600 < [0.97, 0.6])
 
 
+def test_starts_that_err_alike_count_as_one():
+    """Five errors, eight times each: between the least and the largest of five a sixth lies in 4 of 6; counted as forty,
+    nine are left out at either end, one of the five with them, and it lies there in 2 of 6, where half was promised."""
+    rng = np.random.default_rng(4)
+    inside = np.zeros(2)
+    for _ in range(600):
+        errors = np.repeat(rng.standard_normal(5), 8)[:, None] * np.ones(2)
+        further = rng.standard_normal()
+        for i, independent in enumerate((5.0, np.inf)):
+            bands = HeldOutBands.of(errors, 0.1, 1.0, independent).around(flat(2))
+            inside[i] += bands.inner_lower[1] <= further <= bands.inner_upper[1]
+    assert inside / 600 == pytest.approx([4 / 6, 2 / 6], abs=0.06)
+
+
 def test_bands_are_infinite_where_most_forecasts_have_ended_and_json_keeps_them():
     errors = np.zeros((20, 5))
     errors[:11, 3:] = np.nan

@@ -173,10 +173,18 @@ class Contest:
         ends = np.array([end for _, end in starts])
         trend = _trend(sizes, ends, np.array([f.record for f in self.trials.folds for _ in f.ends]))
         if abs(trend) < CONTEST.trend or not sizes.min() > 0:
-            return HeldOutBands.of(errors, dt, period)
+            return HeldOutBands.of(errors, dt, period, self._independent)
         now = recent_size(self.records[-1].values, max(2, round(period)))
         later = np.argsort(ends, kind="stable")  # several decays: each begins large
         return HeldOutBands.relative(errors[later], sizes[later], now, dt, period)
+
+    @property
+    def _independent(self) -> float:
+        """Oscillations over which starts are spread: those within one err alike."""
+        spans: dict[int, list[int]] = {}
+        for fold in self.trials.folds:
+            spans.setdefault(fold.record, []).extend(fold.ends)
+        return sum(1.0 + (max(ends) - min(ends)) / self.trials.period for ends in spans.values() if ends)
 
     def evidence(self, one: Scored, exact: dict[str, object] | None) -> ContestEvidence:
         """What a verdict on ``one`` looks at; ``exact``: why no exact equation was found."""

@@ -41,9 +41,10 @@ class HeldOutBands:
     power: float = 1.0
 
     @classmethod
-    def of(cls, errors: FloatArray, dt: float, period: float) -> HeldOutBands | None:
+    def of(cls, errors: FloatArray, dt: float, period: float, independent: float = np.inf) -> HeldOutBands | None:
         """From held-out errors (starts, leads) in the record's units, the start itself first; NaN is a forecast that
-        has ended: the band is that of forecasts that still run, and infinite where most have ended.
+        has ended: the band is that of forecasts that still run, and infinite where most have ended.  Where only so many
+        starts are ``independent``, the band leaves out no more of them than it may of so few.
 
         None with too few of them to leave any out of a band.
         """
@@ -53,9 +54,11 @@ class HeldOutBands:
         n = np.isfinite(errors).sum(axis=0)
         ended = n < RUNNING * errors.shape[0]
         columns = []
+        few = np.clip(independent, 1.0, np.maximum(n, 1))  # each of them stands for n / few
         for level in LEVELS:
-            tail = 0.5 * (1.0 - level) * (n + 1)
-            ranks = np.maximum(1, np.floor(tail)), np.minimum(n, np.ceil(n + 1 - tail))
+            below = np.maximum(np.floor(0.5 * (1.0 - level) * (few + 1.0)) - 1.0, 0.0)
+            cut = np.floor(below * n / few)
+            ranks = cut + 1, n - cut
             for rank, beyond in zip(ranks, (-np.inf, np.inf), strict=True):
                 edge = np.take_along_axis(ordered, np.maximum(rank - 1, 0).astype(np.int64)[None], axis=0)[0]
                 columns.append(np.where(ended, beyond, edge))
