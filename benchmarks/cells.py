@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from jetode.experiments.core.store import Task
+
 Row = Mapping[str, Any]
 
 
@@ -24,6 +26,16 @@ def options(about: str | None, names: Sequence[str], noise: str, out: str) -> ar
 def levels(text: str) -> tuple[float, ...]:
     """Numbers by commas."""
     return tuple(float(level) for level in text.split(","))
+
+
+def seeded(given: argparse.Namespace, work: str, kind: str) -> list[Task]:
+    """A task for every seed, level of noise and name that is asked for, in this order."""
+    return [
+        Task(work, f"{kind}-n{noise:g}", name, seed, seed + 1, 0, {"noise": noise}, ("jetode",))
+        for seed in range(given.seeds)
+        for noise in given.noise
+        for name in given.only
+    ]
 
 
 def by_cell(rows: Iterable[Row], kind: str) -> list[tuple[str, float, list[Row]]]:

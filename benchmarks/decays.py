@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from cells import by_cell, options
+from cells import by_cell, options, seeded
 from scipy.integrate import solve_ivp
 
 import jetode
@@ -148,15 +148,9 @@ def main() -> None:
     parser = options(__doc__, list(DECAYS), "0,0.01,0.05", "decays-out")
     parser.add_argument("--seeds", type=int, default=20)
     given = parser.parse_args()
-    tasks = [
-        Task("decays:work", f"decay-n{noise:g}", name, seed, seed + 1, 0, {"noise": noise}, ("jetode",))
-        for seed in range(given.seeds)
-        for noise in given.noise
-        for name in given.only
-    ]
     rows = []
     with jobs(given.jobs) as execute:
-        for _, chunk in finished(tasks, ChunkStore(given.out), execute, print):
+        for _, chunk in finished(seeded(given, "decays:work", "decay"), ChunkStore(given.out), execute, print):
             row = chunk.result
             rows.append(row)
             mark = {True: "right", False: "WRONG AND EXACT" if row["grade"] == "exact" else "not right"}

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from cells import by_cell, options
+from cells import by_cell, options, seeded
 from scipy.integrate import solve_ivp
 
 from jetode.experiments.core.store import ChunkStore, Task
@@ -127,15 +127,9 @@ def main() -> None:
     parser = options(__doc__, list(LAWS), "0.01,0.05", "wrong-names-out")
     parser.add_argument("--seeds", type=int, default=48)
     given = parser.parse_args()
-    tasks = [
-        Task("wrong_names:work", f"names-n{noise:g}", name, seed, seed + 1, 0, {"noise": noise}, ("jetode",))
-        for seed in range(given.seeds)
-        for noise in given.noise
-        for name in given.only
-    ]
     rows = []
     with jobs(given.jobs) as execute:
-        for _, chunk in finished(tasks, ChunkStore(given.out), execute, print):
+        for _, chunk in finished(seeded(given, "wrong_names:work", "names"), ChunkStore(given.out), execute, print):
             rows.append(chunk.result)
     with whole_file(given.out.with_suffix(".csv")) as file:
         writer = csv.DictWriter(file, list(rows[0]), restval="", lineterminator="\n")

@@ -152,7 +152,7 @@ def test_bands_are_of_forecasts_that_still_run():
 
 
 def test_starts_that_err_alike_count_as_one():
-    """Five errors, eight times each: between the least and the largest of five a sixth lies in 4 of 6; counted as forty,
+    """Five errors, eight times each: between the least and the largest of five a sixth lies in 4 of 6; counted as 40,
     nine are left out at either end, one of the five with them, and it lies there in 2 of 6, where half was promised."""
     rng = np.random.default_rng(4)
     inside = np.zeros(2)
