@@ -231,17 +231,9 @@ def searched_form(request: Request, prepared: Prepared, interrupt: Effort, say: 
         order = request.order or max(2, min(3, false_neighbour_order(prepared)))
         prepared = request.prepared(order) if request.order is None else prepared
         return prepared, search(prepared, order, interrupt, say, request.constraints, request.functions)
-    for order in LINEAR_ORDERS if request.maybe_linear else ():
-        low = request.prepared(order)
-        linear = search_linear(low, order, interrupt, say)
-        if linear is not None:
-            return low, linear
-    planar = request.prepared(2)
-    decays = _is_decay(planar)
-    if decays or false_neighbour_order(prepared) == 2 or asks_for_function(planar, 2, request.functions):
-        found = search(planar, 2, interrupt, say, functions=request.functions)
-        if found.satisfies() or (found.follows() and decays):
-            return planar, found
+    simpler = _linear_form(request, interrupt, say) or _planar_form(request, prepared, interrupt, say)
+    if simpler is not None:
+        return simpler
     found = search(prepared, 3, interrupt, say, functions=request.functions)
     if not (found.satisfies() or interrupt()):
         higher = request.prepared(4)
@@ -249,6 +241,28 @@ def searched_form(request: Request, prepared: Prepared, interrupt: Effort, say: 
         if larger.satisfies():
             return higher, larger
     return prepared, found
+
+
+def _linear_form(request: Request, interrupt: Effort, say: Callable[[str], None]) -> tuple[Prepared, Found] | None:
+    """The linear equation of the lowest order that satisfies, where the record may have one."""
+    for order in LINEAR_ORDERS if request.maybe_linear else ():
+        prepared = request.prepared(order)
+        found = search_linear(prepared, order, interrupt, say)
+        if found is not None:
+            return prepared, found
+    return None
+
+
+def _planar_form(
+    request: Request, prepared: Prepared, interrupt: Effort, say: Callable[[str], None]
+) -> tuple[Prepared, Found] | None:
+    """Order 2 where something suggests it and it satisfies, or follows a decay."""
+    planar = request.prepared(2)
+    decays = _is_decay(planar)
+    if not (decays or false_neighbour_order(prepared) == 2 or asks_for_function(planar, 2, request.functions)):
+        return None
+    found = search(planar, 2, interrupt, say, functions=request.functions)
+    return (planar, found) if found.satisfies() or (found.follows() and decays) else None
 
 
 def identify_form(
