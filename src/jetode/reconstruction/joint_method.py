@@ -137,14 +137,17 @@ def _plainest_equation(
     request: Request, info: RecordInfo, settings: dict[str, Any], budget: Budget, say: Callable[[str], None]
 ) -> tuple[Model, JointFit | None]:
     """The best equation; of one that ends on a closed curve, the one in its plane where that is exact and, where both
-    are, has no more terms."""
+    are, has no more terms: a polynomial, or else one with functions, which imitate polynomials on a curve."""
     found, fitted = _best_equation(request, info, settings, budget, say)
     if request.order is not None or budget.spent or not on_closed_curve(found.evidence):
         return found, fitted
     plane = replace(request, order=LIMITS.plane, constraints=Constraints.of(LIMITS.plane))
-    flat = _best_equation(plane, info, settings, budget, say)[0]
-    fewer = len(flat.coefficients()) <= len(found.coefficients())
-    return flat if flat.verdict.trusted and (fewer or not found.verdict.trusted) else found, fitted
+    for functions in (NONE, request.functions) if request.functions != NONE else (NONE,):
+        flat = _best_equation(replace(plane, functions=functions), info, settings, budget, say)[0]
+        fewer = len(flat.coefficients()) <= len(found.coefficients())
+        if flat.verdict.trusted and (fewer or not found.verdict.trusted):
+            return flat, fitted
+    return found, fitted
 
 
 def _best_equation(
