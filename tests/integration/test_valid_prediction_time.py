@@ -58,6 +58,12 @@ def test_window_shorter_than_the_run() -> None:
     assert valid_prediction_time(TRUTH[:10] + OFF, TRUTH[:10], DT, run=5) == 0.0
 
 
+@pytest.mark.parametrize("run", [202, 10**9, 10**300])
+def test_a_run_longer_than_any_is_met_only_by_a_forecast_that_stops(run: int) -> None:
+    assert valid_prediction_time(with_errors((0, 201)), TRUTH, DT, run=run) == 200 * DT
+    assert valid_prediction_time(with_errors((10, 30), (60, 70))[:70], TRUTH, DT, run=run) == 60 * DT
+
+
 def test_interior_starts_have_a_full_horizon() -> None:
     starts = interior_starts(6001, 2000)
     assert starts.size == 8 and starts[0] > 0 and starts[-1] + 2000 < 6000

@@ -39,6 +39,7 @@ def valid_prediction_time(
     common = min(given.size, measured.size)
     beyond = ~(np.abs(given[:common] - measured[:common]) <= threshold * spread)
     missing = measured.size - common
+    run = min(run, measured.size + 1)  # a longer one is as impossible
     failed = beyond.tobytes() + b"\x01" * (missing + run if missing else 0)  # one byte per sample: found by text search
     onset = failed.find(b"\x01" * run)
     return dt * (measured.size - 1 if onset < 0 else min(onset, measured.size - 1))
