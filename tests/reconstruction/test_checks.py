@@ -98,7 +98,8 @@ CYCLE = replace(GOOD, dimension=1.0, exponents=(0.0, -1.0, -2.0))
 
 def test_of_three_coordinates_a_closed_curve_under_noise_tells_too_little():
     """Only the curve is seen: a flow of three coordinates is free beside it, one of the plane is pinned by its sparse
-    law, a torus or a strange attractor shows more than a curve, a decay shows the way there."""
+    law, a torus or a strange attractor shows more than a curve, a decay the way there; a function was compared
+    with all its like."""
     assert not judge(CYCLE).trusted and "closed curve" in judge(CYCLE).reason and on_closed_curve(CYCLE)
     plane = replace(CYCLE, exponents=(0.0, -1.0))
     for told in (

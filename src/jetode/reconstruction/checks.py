@@ -155,7 +155,7 @@ CLOSED_CURVE: Check[Evidence] = Check(
     lambda e: f"The motion settles on a closed curve, which many equations of {len(e.exponents)} coordinates have.",
     lambda e: advice.TRANSIENT,
     at_least=LIMITS.dimension,
-    applies=lambda e: _noisy(e) and not e.transient and len(e.exponents) > LIMITS.plane,
+    applies=lambda e: _noisy(e) and not (e.transient or e.functions) and len(e.exponents) > LIMITS.plane,
     needed=False,
 )
 

@@ -45,7 +45,8 @@ class Evidence:
     ``clean``: the record shows no noise; ``transient``: the equation settles at rest, so that the long run is one from
     the first state of every record over its own span; ``certainty``: of the least certain coefficient, in its standard
     errors; ``own_motion``: of a decay, the share of its last coordinate's variance that is no function of the others;
-    ``unnamed``: how many of the coefficients are the modes of a curve without a name.
+    ``unnamed``: how many of the coefficients are the modes of a curve without a name; ``functions``: how many functions
+    of one coordinate stand in the equation.
     """
 
     chi2: float
@@ -82,6 +83,7 @@ class Evidence:
     certainty: float = 0.0
     own_motion: float = nan
     unnamed: int = 0
+    functions: int = 0
     kind: str = field(default="joint", init=False)
 
     def to_json(self) -> dict[str, Any]:
@@ -101,6 +103,7 @@ class Evidence:
             "transient": False,
             "certainty": 0.0,
             "unnamed": 0,
+            "functions": 0,
         }
         given: dict[str, Any] = {"clean": clean}
         for item in fields(cls):

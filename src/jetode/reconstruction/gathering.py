@@ -181,6 +181,7 @@ def gather(joint: JointFit, records: Sequence[Series], interrupt: Callable[[], b
         lyapunov_error=run.exponent_errors[0] if run.exponents else nan,
         terms=int(model.terms.free.sum()),
         unnamed=int(curve_modes(model.terms).sum()),
+        functions=len(model.terms.elements),
         complete=joint.complete and not interrupt(),
         resolution=1.0 / jets.spacing,
         score=joint.score,
