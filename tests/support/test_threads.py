@@ -9,7 +9,7 @@ import pytest
 
 import jetode
 from jetode.joint.progress import Effort, fitted_side_by_side
-from jetode.support.threads import side_by_side, thread_count
+from jetode.support.threads import Beside, side_by_side, thread_count
 
 
 @pytest.fixture(params=["1", "2", "4"])
@@ -31,14 +31,50 @@ def test_as_many_at_once_as_there_are_threads(threads):
 
 
 def test_a_piece_may_be_cut_into_pieces(threads):
-    """All threads are taken then: the inner ones run one after the other, in the thread of the outer one."""
+    """By whoever waits then: of one long piece beside short ones, the threads of those do some."""
+    here = threading.get_ident()
+
+    def inner(pair):
+        time.sleep(0.01)
+        return *pair, threading.get_ident()
 
     def outer(x):
-        return side_by_side(lambda y: (x, y, threading.get_ident()), range(3))
+        return side_by_side(inner, [(x, y) for y in range(8)] if x == 0 else [])
 
-    for x, row in enumerate(side_by_side(outer, range(4))):
-        assert [(a, b) for a, b, _ in row] == [(x, 0), (x, 1), (x, 2)]
-        assert threads == 1 or len({thread for _, _, thread in row}) == 1
+    long, *short = side_by_side(outer, range(threads))
+    assert [(a, b) for a, b, _ in long] == [(0, y) for y in range(8)]
+    assert short == [[]] * (threads - 1)
+    assert len({thread for _, _, thread in long}) == threads
+    assert threads > 1 or long[0][2] == here
+
+
+def test_work_beside_is_done_once_and_only_where_asked_for_or_begun(threads):
+    done = []
+    works = [Beside(lambda k=k: (done.append(k), 10 * k)[1]) for k in range(3)]
+    assert works[2].result() == works[2].result() == 20
+    assert works[0].result() == 0
+    assert sorted(done) == [0, 2] or works[1].begun
+    assert done.count(2) == done.count(0) == 1
+    with pytest.raises(ZeroDivisionError):
+        Beside(lambda: 1 // 0).result()
+
+
+def test_no_more_threads_than_there_are_to_be(threads):
+    """Pieces of pieces beside other work: at no time do more than so many run."""
+    lock, now, most = threading.Lock(), [0], [0]
+
+    def busy(_):
+        with lock:
+            now[0] += 1
+            most[0] = max(most[0], now[0])
+        time.sleep(0.002)
+        with lock:
+            now[0] -= 1
+
+    other = Beside(lambda: busy(0))
+    side_by_side(lambda _: side_by_side(busy, range(4)), range(4))
+    other.result()
+    assert 1 <= most[0] <= threads
 
 
 def test_an_exception_is_that_of_the_piece(threads):

@@ -31,6 +31,7 @@ from jetode.signal.delay import false_nearest_neighbours
 from jetode.signal.oscillations import fades
 from jetode.signal.scales import Unsuitable
 from jetode.support.arrays import FloatArray
+from jetode.support.threads import Beside, side_by_side
 
 SIGMA_STEP = 30.0  # factor by which the trusted noise level falls from one polish to the next
 POLISH_ITERATIONS = 14
@@ -199,11 +200,10 @@ def null_space_form(
 
     A function that the weak form shows comes before any higher order, which could only imitate it."""
     orders = (request.order,) if request.order else ORDERS
-    ready = {request.order or 3: prepared}
+    others = [n for n in orders if n != (request.order or 3)]
+    ready = {request.order or 3: prepared} | dict(zip(others, side_by_side(request.prepared, others), strict=True))
     for n, degrees in [(n, LINEAR) for n in orders] + [(n, None) for n in orders]:
         say(f"null space of order {n}")
-        if n not in ready:
-            ready[n] = request.prepared(n)
         proposed = propose(ready[n], n, interrupt, degrees) if n in DEGREES else None
         if isinstance(proposed, Proposal):
             return proposed
@@ -257,9 +257,11 @@ def _planar_form(
     request: Request, prepared: Prepared, interrupt: Effort, say: Callable[[str], None]
 ) -> tuple[Prepared, Found] | None:
     """Order 2 where something suggests it and it satisfies, or follows a decay."""
+    flat = Beside(lambda: false_neighbour_order(prepared) == 2)
     planar = request.prepared(2)
+    asks = Beside(lambda: asks_for_function(planar, 2, request.functions))
     decays = _is_decay(planar)
-    if not (decays or false_neighbour_order(prepared) == 2 or asks_for_function(planar, 2, request.functions)):
+    if not (decays or flat.result() or asks.result()):
         return None
     found = search(planar, 2, interrupt, say, functions=request.functions)
     return (planar, found) if found.satisfies() or (found.follows() and decays) else None
@@ -357,6 +359,7 @@ def fit_joint(
         return chosen
     say(WithModel("polishing coefficients and path"))
     (best, searched), found = chosen, formed[1]
+    stability = Beside(lambda: term_stability(found.data, best.form, searched, found.price, request.seed))
     prepared = stepped(formed[0], searched.terms)
     data, fit = polish(prepared, searched, prepared.sigma, interrupt, found.data)
     if not _follows(fit.cost, data, np.inf if prepared.clean or interrupt() else DECISION.gross):
@@ -383,7 +386,7 @@ def fit_joint(
         level / prepared.sigma,
         found.margin(),
         found.score(),
-        term_stability(found.data, best.form, searched, found.price, request.seed),
+        stability.result(),
         exhausted,
         not budget.spent,
     )

@@ -25,6 +25,7 @@ from jetode.records.series import Series
 from jetode.signal.oscillations import count_oscillations, fades, mean_drift
 from jetode.signal.spectrum import welch
 from jetode.support.arrays import FloatArray
+from jetode.support.threads import Beside
 
 # -- measures ---------------------------------------------------------------------------------------------------
 
@@ -153,13 +154,16 @@ def gather(joint: JointFit, records: Sequence[Series], interrupt: Callable[[], b
     residuals = np.concatenate([p.residuals for p in joint.paths])
     states = np.concatenate([p.states for p in joint.paths])
     present = states[~np.isnan(states[:, 0])]
-    run = _long_run(model.regular, present, model.time, jets.spacing)
+    running = Beside(lambda: _long_run(model.regular, present, model.time, jets.spacing))
+    worthwhile = joint.complete and (running.begun or running.result().bounded)
+    apart = held_out(joint, records, interrupt) if worthwhile else HeldOut()
+    run = running.result()
     if run.transient:
         whole = [p.states[~np.isnan(p.states[:, 0])] for p in joint.paths]
         own = _own_span(model.regular, whole, records[0].dt, jets.spacing)
         shown = {name: getattr(own, name) for name in ("bounded", "distance", "spread_ratio", "spectrum_distance")}
         run = replace(run, **shown)
-    apart = held_out(joint, records, interrupt) if run.bounded and joint.complete else HeldOut()
+    apart = apart if run.bounded else HeldOut()
     smooth = jets.u[:, 0]
     drift, drift_error = mean_drift(smooth)
     return Evidence(

@@ -20,6 +20,7 @@ from jetode.reconstruction.record_info import RecordInfo, SplineInfo
 from jetode.reconstruction.verdict import Verdict, judge
 from jetode.records.series import Series
 from jetode.signal.jets_against_delays import sufficiency
+from jetode.support.threads import Beside
 
 
 def joint_model(
@@ -28,6 +29,12 @@ def joint_model(
     """The model of a joint fit, with its evidence and verdict."""
     model = fitted.identified
     dynamics = RegularDynamics.of(model, records, fitted.paths)
+    shown = Beside(
+        lambda: {
+            **spectrum_shown(records[-1], dynamics.order),
+            **embedding_shown(fitted.paths[-1].states[:, 0], model.time / info.dt),
+        }
+    )
     evidence, verdict = _judged(fitted, records, budget)
     found = Model(
         method="joint",
@@ -51,8 +58,7 @@ def joint_model(
             "stability": [asdict(term) for term in fitted.stability],
             "rivals": [{"delta_bic": r.delta_bic, "text": r.regular.text()} for r in fitted.rivals],
             "equilibria": equilibria_shown(dynamics),
-            **spectrum_shown(records[-1], dynamics.order),
-            **embedding_shown(fitted.paths[-1].states[:, 0], model.time / info.dt),
+            **shown.result(),
         },
     )
     return found if verdict.grade == "none" else with_ranges(found)

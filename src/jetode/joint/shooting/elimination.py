@@ -152,6 +152,36 @@ def _eliminate(axes, spans, transitions, arrows, defects, info, cross, gradient,
                         c_info[m, n] -= t * cross[k, c, n]
 
 
+def promised_fall(linear, q2, theta, steps):
+    """By how much the linearised cost of jumps and samples falls along these steps; the coefficients' own block apart.
+    """
+    n_nodes, d = steps.shape
+    shifts = (linear.arrows.reshape(n_nodes * d, -1) @ theta).reshape(n_nodes, d)
+    bends = (linear.cross.reshape(n_nodes * d, -1) @ theta).reshape(n_nodes, d)
+    spans = linear.data.layout.spans
+    return _promised(
+        spans, linear.transitions, linear.defects, linear.info, linear.gradient, shifts, bends, q2, steps
+    )
+
+
+@kernel(**KERNEL)
+def _promised(spans, transitions, defects, info, gradient, shifts, bends, q2, steps):
+    n_nodes, d = steps.shape
+    total = 0.0
+    for k in range(n_nodes):
+        for c in range(d):
+            bent = 2.0 * (gradient[k, c] + bends[k, c])
+            jump = -defects[k, c] - shifts[k, c]
+            for e in range(d):
+                bent += info[k, c, e] * steps[k, e]
+                jump -= transitions[k, c, e] * steps[k, e]
+            total -= steps[k, c] * bent
+            if spans[k] > 0:
+                jump += steps[k + 1, c]
+                total += (defects[k, c] ** 2 - jump**2) / q2[c]
+    return total
+
+
 def propagate_step(elimination, theta_step):
     """Forward sweep: the states' steps that go with the coefficients' step ``theta_step``."""
     linear = elimination.linear

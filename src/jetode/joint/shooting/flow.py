@@ -28,22 +28,42 @@ def _step(
     _advance(axes, x, h, b, stages, part)
 
 
-def evaluate_path(states, coefficients, data, program, predicted, jumps):
-    """Fill the predicted samples and the jumps ``X_{k+1} − Φ(X_k)``; returns Σ ω r² (inf if it blew up)."""
-    none, scratch = np.empty((0, states.shape[1])), _scratch(program, data.tableau)
-    _flow(states, coefficients, program, data.layout, data.tableau, predicted, jumps, none, scratch)
+def evaluate_path(states, coefficients, data, program, predicted, jumps, limit=None):
+    """Fill the predicted samples and the jumps ``X_{k+1} − Φ(X_k)``; returns Σ ω r² (inf if it blew up).
+
+    With a ``limit`` (sizes q², cost) it ends, also with inf, where Σ ω r² + Σ jump²/q² has passed that cost."""
+    scratch = _scratch(program, data.tableau)
+    squares, most = (np.ones(states.shape[1]), np.inf) if limit is None else limit
+    plain = data.weight if data.side is None else np.where(data.side == 0.0, data.weight, 0.0)
+    none = np.empty((0, states.shape[1]))
+    cost = _flow(states, coefficients, data.y, plain, program, data.layout, data.tableau, predicted, jumps, none,
+                 squares, most, scratch)  # fmt: skip
+    if data.side is None or cost == np.inf:
+        return cost
     with np.errstate(over="ignore", invalid="ignore"):
-        residual = np.where(data.weight > 0.0, predicted - data.y, 0.0)
-        plain = data.weight if data.side is None else np.where(data.side == 0.0, data.weight, 0.0)
-        cost = float(np.dot(plain, residual * residual)) + one_sided_cost(data.sided(predicted)[1])
+        cost += one_sided_cost(data.sided(predicted)[1])
     return cost if np.isfinite(cost) else np.inf
+
+
+@kernel(**KERNEL)
+def jump_cost(jumps, squares, farthest):
+    """Σ jump²/q²; inf where one is as large as ``farthest``, or no number."""
+    total = 0.0
+    for k in range(jumps.shape[0]):
+        for c in range(jumps.shape[1]):
+            if not abs(jumps[k, c]) < farthest:
+                return np.inf
+            total += jumps[k, c] * jumps[k, c] / squares[c]
+    return total
 
 
 def sample_states(states, coefficients, program, layout, tableau, out):
     """The state at every sample, each segment integrated from its node."""
     every = layout._replace(stride=1)
-    unused = np.empty(out.shape[0]), np.empty_like(states)
-    _flow(states, coefficients, program, every, tableau, *unused, out, _scratch(program, tableau))
+    y, jumps = np.zeros(out.shape[0]), np.empty_like(states)
+    squares, scratch = np.ones(states.shape[1]), _scratch(program, tableau)
+    _flow(states, coefficients, y, np.zeros_like(y), program, every, tableau, np.empty_like(y), jumps, out, squares,
+          np.inf, scratch)  # fmt: skip
 
 
 def _scratch(program, tableau):
@@ -54,14 +74,18 @@ def _scratch(program, tableau):
 
 
 @kernel(**KERNEL)
-def _flow(states, coefficients, program, layout, tableau, predicted, jumps, path, scratch):
-    """The samples along each segment, the jump after it and, where ``path`` has rows, the state at every step."""
+def _flow(
+    states, coefficients, y, weight, program, layout, tableau, predicted, jumps, path, squares, most, scratch
+):  # fmt: skip
+    """The samples along each segment, the jump after it and, where ``path`` has rows, the state at every step.  Returns
+    Σ ω r², or inf where that is no number or, with Σ jump²/q², has passed ``most``."""
     axes, chain, parent, variable, offsets, slots, _, _, _, elements = program
     first, spans, stride, substeps, spacing = layout
     a, b = tableau
     stages, table, curves, trial, left, right, edges = scratch
     before, after, h, part = edges[0], edges[1], edges[2], edges[3]
     d, n_nodes = len(axes), first.shape[0]
+    misfit = jumped = 0.0
     for group in range(0, n_nodes, LANES):
         longest = np.int64(0)
         for lane in range(LANES):
@@ -102,3 +126,12 @@ def _flow(states, coefficients, program, layout, tableau, predicted, jumps, path
                         jumps[k, c] = states[k + 1, c] - right[c, lane]
             for c in range(d):
                 fill(left[c], right[c])
+        for k in range(group, min(group + LANES, n_nodes)):
+            for i in range(first[k], first[k] + max(spans[k], 1)):
+                if weight[i] > 0.0:
+                    misfit += weight[i] * (predicted[i] - y[i]) ** 2
+            for c in range(d):
+                jumped += jumps[k, c] ** 2 / squares[c]
+        if most < np.inf and not misfit + jumped <= most:
+            return np.inf
+    return misfit if misfit < np.inf else np.inf

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from math import isfinite
 
 import numpy as np
 
 from jetode.joint.shooting.censored import expected_cost, surrogate
-from jetode.joint.shooting.elimination import eliminate_nodes, propagate_covariance, propagate_step
-from jetode.joint.shooting.flow import evaluate_path, sample_states
+from jetode.joint.shooting.elimination import eliminate_nodes, promised_fall, propagate_covariance, propagate_step
+from jetode.joint.shooting.flow import evaluate_path, jump_cost, sample_states
 from jetode.joint.shooting.kernels import linearise
 from jetode.joint.shooting.layout import Layout, Tableau, Terms
 from jetode.support.arrays import FloatArray, IntArray
@@ -129,10 +130,14 @@ class Linearisation:
             self.y[at] = predicted[at] + self.data.side[at] / (total * np.sqrt(self.data.weight[at]))
         return float(cost)
 
+    def jump_squares(self, q: float) -> FloatArray:
+        """The squared size of each coordinate's jumps."""
+        scale = self.data.scale
+        return np.full(self.defects.shape[1], q * q) if scale is None else (q * scale) ** 2
+
     def eliminate(self, q: float, damping: float) -> Elimination:
         """Eliminate all node states for this q and damping."""
-        scale = self.data.scale
-        squares = np.full(self.defects.shape[1], q * q) if scale is None else (q * scale) ** 2
+        squares = self.jump_squares(q)
         return Elimination(self, squares, *eliminate_nodes(self, squares, damping))
 
 
@@ -167,14 +172,10 @@ class Elimination:
 
     def promised(self, theta: FloatArray, steps: FloatArray) -> float:
         """By how much the linearised problem says that these steps lower the cost."""
-        lin, goes_on = self.linear, self.linear.data.layout.spans[:-1] > 0
-        jumps = steps[1:] - np.einsum("kab,kb->ka", lin.transitions[:-1], steps[:-1]) - lin.defects[:-1]
-        jumps -= (lin.arrows[:-1].reshape(jumps.size, -1) @ theta).reshape(jumps.shape)
-        falls = (lin.defects[:-1][goes_on] ** 2 - jumps[goes_on] ** 2) / self.squares
-        bent = np.einsum("kab,kb->ka", lin.info, steps) + 2.0 * lin.gradient
-        bent += 2.0 * (lin.cross.reshape(bent.size, -1) @ theta).reshape(bent.shape)
-        own = theta @ (lin.arrow_info @ theta + 2.0 * lin.arrow_gradient)
-        return float(np.sum(falls) - np.sum(steps * bent) - own)
+        lin = self.linear
+        return promised_fall(lin, self.squares, theta, steps) - float(
+            theta @ (lin.arrow_info @ theta + 2.0 * lin.arrow_gradient)
+        )
 
     def held_back(self, marquardt: float) -> float:
         """What the linearised problem says could still be gained beyond a damped step of the coefficients,
@@ -223,7 +224,7 @@ class _Descent:
         self.linear = Linearisation(data, terms)
         self.damping = 1e-4
         self.mean_weight = float(data.weight.sum()) / max(data.n_samples, 1)
-        self.sizes = q * q if data.scale is None else (q * data.scale) ** 2
+        self.sizes = self.linear.jump_squares(q)
         self._predicted, self._jumps = np.empty_like(data.y), np.empty((data.layout.first.size, terms.dimension))
 
     def linearised(self, states: FloatArray, coefficients: FloatArray) -> _Point:
@@ -231,42 +232,48 @@ class _Descent:
         self.linear.at(states, coefficients)
         return self._priced(states, coefficients, self.linear.misfit, self.linear.defects)
 
-    def evaluated(self, states: FloatArray, coefficients: FloatArray) -> _Point:
-        """A point to be tried."""
-        misfit = evaluate_path(states, coefficients, self.data, self.linear.program, self._predicted, self._jumps)
+    def evaluated(self, states: FloatArray, coefficients: FloatArray, most: float) -> _Point:
+        """A point to be tried; given up (cost inf) where it costs more than ``most``."""
+        problem, limit = (self.data, self.linear.program), (self.sizes, most)
+        misfit = evaluate_path(states, coefficients, *problem, self._predicted, self._jumps, limit)
         return self._priced(states, coefficients, misfit, self._jumps)
 
     def _priced(self, states: FloatArray, coefficients: FloatArray, misfit: float, jumps: FloatArray) -> _Point:
-        if not np.isfinite(misfit) or not np.abs(jumps).max() < FARTHEST:
+        linear, jump = self.linear, jump_cost(jumps, self.sizes, FARTHEST) if isfinite(misfit) else np.inf
+        if jump == np.inf:
             return _Point(states, coefficients, np.inf, np.inf, np.inf)
-        linear, jump = self.linear, float(np.sum(jumps * jumps / self.sizes))
         prior = float(np.sum(linear.precision * (coefficients[linear.free] - linear.mean) ** 2))
         return _Point(states, coefficients, misfit + jump + prior, misfit, jump)
 
-    def _left(self, gained: float, eliminated: Elimination, steps: tuple[FloatArray, FloatArray], rough: bool) -> float:
-        """What may be left to gain after a full step: no more than it gained, nor than it missed what was promised by;
-        and what the damping held back."""
-        missed = abs(eliminated.promised(*steps) - gained) / KEPT if rough else np.inf
-        return min(gained, missed) + eliminated.held_back(self.damping)
+    def _arrived(
+        self, gained: float, eliminated: Elimination, steps: tuple[FloatArray, FloatArray], rough: bool, little: float
+    ) -> bool:
+        """Whether less than ``little`` is left to gain after a full step: no more than it gained, nor than it missed
+        what was promised by; and what the damping held back."""
+        left = min(gained, abs(eliminated.promised(*steps) - gained) / KEPT) if rough else gained
+        return left < little and left + eliminated.held_back(self.damping) < little
 
-    def step(self, here: _Point, rough: bool) -> tuple[_Point | None, float, bool]:
-        """A cheaper point along the step of the linearised problem (None where there is none), what may be left to gain
-        beyond it (inf where the step was no full one), and whether the problem could be solved."""
+    def step(self, here: _Point, rough: bool, tolerance: float) -> tuple[_Point | None, bool]:
+        """A cheaper point along the step of the linearised problem (None where there is none), and whether there is
+        nothing left to gain beyond it; with a point, only a full step can tell, and without one, whether the problem
+        could be solved."""
         for _ in range(5):
             eliminated = self.linear.eliminate(self.q, self.damping * self.mean_weight)
             if not np.all(np.isfinite(eliminated.schur)):
-                return None, np.inf, False
+                return None, False
             theta, steps = eliminated.step(self.damping)
             for length in STEP_LENGTHS:
                 coefficients = here.coefficients.copy()
                 coefficients[self.linear.free] += length * theta
-                trial = self.evaluated(here.states + length * steps, coefficients)
+                trial = self.evaluated(here.states + length * steps, coefficients, here.total)
                 if trial.total < here.total:
-                    left = self._left(here.total - trial.total, eliminated, (theta, steps), rough)
+                    gained, little = here.total - trial.total, tolerance * max(trial.total, 1.0)
+                    full = length == STEP_LENGTHS[0]
+                    arrived = full and self._arrived(gained, eliminated, (theta, steps), rough, little)
                     self.damping *= 0.1 if self.damping > 1e-9 else 1.0
-                    return trial, left if length == 1.0 else np.inf, True
+                    return trial, arrived
             self.damping = max(self.damping, 1e-6) * 30.0
-        return None, np.inf, True
+        return None, True
 
 
 def minimise(
@@ -294,11 +301,10 @@ def minimise(
         if iteration > 0:
             descent.linearised(here.states, here.coefficients)
         iteration += 1
-        found, left, solved = descent.step(here, rough)
+        found, converged = descent.step(here, rough, tolerance)
         if found is None:
-            converged = solved
             break
-        here, converged = found, left < tolerance * max(found.total, 1.0)
+        here = found
     return Fit(
         terms.with_coefficients(here.coefficients), here.states, q, here.misfit, here.jumps, iteration, converged
     )
