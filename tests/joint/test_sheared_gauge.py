@@ -14,7 +14,8 @@ from jetode.joint.parts import equation_of
 from jetode.joint.problem import prepare
 from jetode.joint.scan import begun, cool, scan
 from jetode.joint.search import compared_on
-from jetode.joint.sheared_gauge import moved_states, sheared, sheared_fits, shears
+from jetode.joint.search_settings import DECISION
+from jetode.joint.sheared_gauge import in_sheared_gauge, moved_states, sheared, sheared_fits, shears
 from jetode.joint.shooting.gaussnewton import Fit
 from jetode.records.series import Series
 
@@ -72,6 +73,18 @@ def test_a_neuron_seen_through_its_recovery():
     assert found.satisfies() and chosen.fit.terms.free.sum() <= 9
     shear = equation_of(chosen.fit.terms).parts()["f0"][1,] / prepared.time
     assert shear == pytest.approx(-1.25, abs=0.05)
+
+
+def test_order_four_whose_forms_have_no_other_first_row_is_left_as_it_is():
+    """Two frequencies under noise, to which the dense closure is fitted: many terms, and it follows."""
+    t = 0.1 * np.arange(1500)
+    motion = np.sin(t) + 0.7 * np.sin(np.sqrt(5.0) * t + 1.0)
+    noisy = motion + 0.05 * np.random.default_rng(1).standard_normal(t.size)
+    problem = compared_on(prepare([Series(noisy, 0.1)], 4), 4)
+    dense = begun(problem, [candidate(4, 2)], never)[0]
+    assert dense.fit.terms.free.sum() > DECISION.few_terms
+    assert dense.cost <= DECISION.satisfying(problem.data.n_samples) * problem.data.n_samples
+    assert in_sheared_gauge(problem.data, dense, dense, problem.price, never) is None
 
 
 @pytest.mark.slow

@@ -27,6 +27,15 @@ def test_a_fold_taken_out_is_a_regression_without_its_rows():
             np.testing.assert_allclose(gram.solve(chosen, 0.0, fold), direct, rtol=1e-9)
 
 
+def test_without_the_only_fold_that_has_rows_there_are_no_coefficients():
+    library = Library.total_degree(2, 1)
+    sums = Sums(library.exponents, 2)
+    sums.add(RNG.standard_normal((20, 3)), RNG.standard_normal(20), np.array([[True] * 20, [False] * 20]))
+    with np.errstate(all="raise"):
+        assert np.isnan(sums.gram().solve(np.arange(3), 1e-3, 0)).all()
+        assert np.isfinite(sums.gram().solve(np.arange(3), 1e-3, 1)).all()
+
+
 def test_one_step_recovers_a_polynomial_rate():
     """x' = −x of exact samples: the coefficient to the order of the quadrature."""
     step = 0.05

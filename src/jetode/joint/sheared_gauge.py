@@ -26,6 +26,7 @@ from jetode.joint.sparsest_gauge import LARGEST, predicted
 from jetode.joint.term_selection import COMPARE, eliminate
 from jetode.support.arrays import FloatArray
 
+ORDER = 3  # of the forms whose first row may be other than u0' = u1: chains
 LEAST = 1e-3  # of α: a smaller one changes nothing that a fit could tell
 REAL = 1e-6  # imaginary part of a root that is real but for rounding
 Gauge = tuple[int, float, dict[Exponents, float]]
@@ -81,8 +82,11 @@ def in_sheared_gauge(
     data: Data, dense: Candidate, chosen: Candidate, price: float, interrupt: Interrupt
 ) -> Candidate | None:
     """A closure without a pole in the sheared gauge with the lowest predicted BIC, its terms selected; None where what
-    was ``chosen`` of its terms does not follow the record or has few terms already, or has fewer than that."""
+    was ``chosen`` of its terms does not follow the record or has few terms already, or has fewer than that, and for
+    orders of which no form has such a first row."""
     assert dense.fit is not None and chosen.fit is not None
+    if dense.form.order != ORDER:
+        return None
     count, n = int(chosen.fit.terms.free.sum()), data.n_samples
     if count <= DECISION.few_terms or chosen.cost > DECISION.satisfying(n) * n or interrupt():
         return None

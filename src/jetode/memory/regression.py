@@ -46,6 +46,8 @@ class Gram:
             left -= self.matrices[1 + fold][square]
             vector = vector - self.vectors[1 + fold, chosen]
             count = count - self.counts[1 + fold]
+        if not count > 0:  # all rows are the fold's
+            return np.full(chosen.size, np.nan)
         left /= count
         left[np.diag_indices(chosen.size)] += ridge
         try:

@@ -154,16 +154,7 @@ def gather(joint: JointFit, records: Sequence[Series], interrupt: Callable[[], b
     residuals = np.concatenate([p.residuals for p in joint.paths])
     states = np.concatenate([p.states for p in joint.paths])
     present = states[~np.isnan(states[:, 0])]
-    running = Beside(lambda: _long_run(model.regular, present, model.time, jets.spacing))
-    worthwhile = joint.complete and (running.begun or running.result().bounded)
-    apart = held_out(joint, records, interrupt) if worthwhile else HeldOut()
-    run = running.result()
-    if run.transient:
-        whole = [p.states[~np.isnan(p.states[:, 0])] for p in joint.paths]
-        own = _own_span(model.regular, whole, records[0].dt, jets.spacing)
-        shown = {name: getattr(own, name) for name in ("bounded", "distance", "spread_ratio", "spectrum_distance")}
-        run = replace(run, **shown)
-    apart = apart if run.bounded else HeldOut()
+    run, apart = _followed(joint, records, present, interrupt)
     smooth = jets.u[:, 0]
     drift, drift_error = mean_drift(smooth)
     return Evidence(
@@ -195,6 +186,24 @@ def gather(joint: JointFit, records: Sequence[Series], interrupt: Callable[[], b
         own_motion=own_motion(present) if run.transient else nan,
         **vars(run),
     )
+
+
+def _followed(
+    joint: JointFit, records: Sequence[Series], present: FloatArray, interrupt: Callable[[], bool]
+) -> tuple[_LongRun, HeldOut]:
+    """The long run from the states that are ``present`` and, beside it where a thread waits, the held-out stretches,
+    which count where the run stays."""
+    model, spacing = joint.identified, joint.prepared.jets.spacing
+    running = Beside(lambda: _long_run(model.regular, present, model.time, spacing))
+    worthwhile = joint.complete and (running.begun or running.result().bounded)
+    apart = held_out(joint, records, interrupt) if worthwhile else HeldOut()
+    run = running.result()
+    if run.transient:
+        whole = [p.states[~np.isnan(p.states[:, 0])] for p in joint.paths]
+        own = _own_span(model.regular, whole, records[0].dt, spacing)
+        shown = {name: getattr(own, name) for name in ("bounded", "distance", "spread_ratio", "spectrum_distance")}
+        run = replace(run, **shown)
+    return run, apart if run.bounded else HeldOut()
 
 
 def _certainty(joint: JointFit) -> float:

@@ -100,7 +100,8 @@ def side_by_side(function: Callable[[Item], Result], items: Iterable[Item]) -> l
     items, count = list(items), thread_count()
     if count < 2 or len(items) < 2:
         return [function(item) for item in items]
-    shared, crew, helping = _Shared(function, items), _crew(count), []
+    shared, crew = _Shared(function, items), _crew(count)
+    helping: list[Future[None]] = []
     while shared.more:
         while len(helping) < len(items) - 1 and (helper := crew.begin(shared.take_all)) is not None:
             helping.append(helper)
