@@ -153,7 +153,7 @@ def _eliminate(axes, spans, transitions, arrows, defects, info, cross, gradient,
 
 
 def promised_fall(linear, q2, theta, steps):
-    """By how much the linearised cost of jumps and samples falls along these steps; the coefficients' own block apart."""
+    """By how much the linearised cost of jumps and samples falls along these steps, without the coefficients' own."""
     n_nodes, d = steps.shape
     shifts = (linear.arrows.reshape(n_nodes * d, -1) @ theta).reshape(n_nodes, d)
     bends = (linear.cross.reshape(n_nodes * d, -1) @ theta).reshape(n_nodes, d)
