@@ -14,6 +14,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from scipy.linalg import solveh_banded
 
 from jetode.support.arrays import FloatArray
+from jetode.support.compiled import kernel
 
 LARGEST = 0.5  # std that a block moves in one pass at most: farther off, slopes say nothing
 PASSES = 3  # after which rows hardly move
@@ -42,12 +43,20 @@ def _moved(
     misfit = now[length:] - following
     terms = np.concatenate([-slope, np.ones((count, 1))], axis=1)  # of the misfit by the blocks k … k + length
     band, right = np.zeros((length + 1, now.size)), row - now
-    for i in range(length + 1):
-        right[i : i + count] -= weight * terms[:, i] * misfit
-        for j in range(i, length + 1):
-            band[j - i, i : i + count] += weight * terms[:, i] * terms[:, j]
+    _add_misfits(terms, misfit, weight, band, right)
     band[0] += 1.0
     return np.asarray(now + np.clip(solveh_banded(band, right, lower=True, check_finite=False), -LARGEST, LARGEST))
+
+
+@kernel(error_model="numpy", _nrt=False)
+def _add_misfits(terms: FloatArray, misfit: FloatArray, weight: float, band: FloatArray, right: FloatArray) -> None:
+    """Every misfit to the normal equations: their matrix by its lower bands, and their right side."""
+    for k in range(terms.shape[0]):
+        for i in range(terms.shape[1]):
+            w = weight * terms[k, i]
+            right[k + i] -= w * misfit[k]
+            for j in range(i, terms.shape[1]):
+                band[j - i, k + i] += w * terms[k, j]
 
 
 def pieces(row: FloatArray, shortest: int) -> list[slice]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from jetode.baselines.blocks import Blocks
 from jetode.baselines.kernel_map import KernelForecast, KernelMap
-from jetode.baselines.kernel_regression import Spanned, Whole, Windows, kernel
+from jetode.baselines.kernel_regression import Bells, Spanned, Whole, Windows
 from jetode.baselines.nested import THRESHOLDS, blend, ranked, scores
 from jetode.records.series import Series
 from jetode.signal.noise import noise_floor
@@ -208,18 +208,19 @@ def held_out(
     window = np.tile(np.stack(pasts), (len(ridges), 1))
     future = np.full((window.shape[0], blocks.count(trials.steps)), np.nan)
     truth = np.tile(np.stack([blocks.following(*start, future.shape[1]) for start in starts]), (len(ridges), 1))
-    half = max(1, round(0.5 * blocks.period))
+    half, bells = max(1, round(0.5 * blocks.period)), Bells(found.centres, found.gamma)
     alive = np.arange(window.shape[0])
     for k in range(future.shape[1]):
-        new = window[alive, -1] + np.sum(kernel(window[alive], found.centres, found.gamma) * rows[alive], axis=1)
+        new = window[:, -1] + np.einsum("ij,ij->i", bells(window), rows)
         kept = ~blocks.lost(new)
-        alive = alive[kept]
-        if not alive.size:
-            break
-        window[alive] = np.column_stack([window[alive, 1:], new[kept]])
-        future[alive, k] = new[kept]
+        future[alive[kept], k] = new[kept]
         if np.isfinite(farthest) and k % half == half - 1:
             off = np.mean((future[alive, k + 1 - half : k + 1] - truth[alive, k + 1 - half : k + 1]) ** 2, axis=1)
-            alive = alive[~(off > farthest**2)]
+            kept &= ~(off > farthest**2)
+        if not kept.all():
+            alive, window, rows, new = alive[kept], window[kept], rows[kept], new[kept]
+        if not alive.size:
+            break
+        window = np.column_stack([window[:, 1:], new])
     runs = blocks.sampled(np.tile(np.stack(pasts), (len(ridges), 1)), future, trials.steps)
     return list(runs.reshape(len(ridges), trials.count, -1))

@@ -11,12 +11,12 @@ import numpy as np
 
 from jetode.baselines.blocks import Blocks
 from jetode.baselines.drawn import drawn, pieces
-from jetode.baselines.kernel_regression import kernel
+from jetode.baselines.kernel_regression import Bells
 from jetode.signal.trials import median
 from jetode.support.arrays import FloatArray, IntArray
 
 SEEN = 1.0  # oscillations before the first window of a start that it is drawn with: farther back says no more of it
-CHUNK = 2048  # windows whose slopes are taken at a time: some megabytes
+CHUNK = 256  # windows whose slopes are taken at a time: what the cache of a processor holds
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,24 +40,25 @@ class KernelMap:
         """Blocks before the window of a start that it is drawn with."""
         return 0 if self.ratio is None else round(SEEN * self.blocks.period)
 
-    def step(self, window: FloatArray) -> FloatArray:
-        """The block after each window."""
-        return np.asarray(window[:, -1] + kernel(window, self.centres, self.gamma) @ self.weights)
-
     def forecasts(self, values: FloatArray, ends: IntArray, steps: int) -> FloatArray:
         """Rollouts from any ends."""
-        prepare = None if self.ratio is None else self._drawn
-        return self.blocks.closed_loop(self.step, self.length, self.before, prepare)(values, ends, steps)
+        prepare, bells = None if self.ratio is None else self._drawn, Bells(self.centres, self.gamma)
+
+        def step(window: FloatArray) -> FloatArray:
+            return np.asarray(window[:, -1] + bells(window) @ self.weights)
+
+        return self.blocks.closed_loop(step, self.length, self.before, prepare)(values, ends, steps)
 
     def slopes(self, window: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The block after each window and its slopes (windows, length)."""
         change, slope = np.empty(window.shape[0]), np.empty(window.shape)
+        bells, weighted = Bells(self.centres, self.gamma), self.weights[:, None] * self.centres
         for first in range(0, window.shape[0], CHUNK):
             part = window[first : first + CHUNK]
-            near = kernel(part, self.centres, self.gamma)
+            near = bells(part)
             now = near @ self.weights
             change[first : first + CHUNK] = now
-            pull = near @ (self.weights[:, None] * self.centres) - now[:, None] * part
+            pull = near @ weighted - now[:, None] * part
             slope[first : first + CHUNK] = 2.0 * self.gamma * pull
         slope[:, -1] += 1.0
         return window[:, -1] + change, slope

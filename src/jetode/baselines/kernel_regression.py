@@ -24,10 +24,34 @@ ROUNDING = 1e-12  # of a Gram matrix: a smaller penalty is lost in it
 _Sum = tuple[FloatArray, FloatArray, int]  # Gram matrix, moment with the targets, windows
 
 
+class Bells:
+    """exp(−γ |x_i − c_j|²) of fixed ``centres`` c, its exponent one product of matrices: −γ|x|² + 2γ x·c − γ|c|².
+
+    The result is overwritten by the next call: fresh memory for every step of a rollout would cost more than the
+    arithmetic."""
+
+    def __init__(self, centres: FloatArray, gamma: float) -> None:
+        self._gamma = gamma
+        own = -gamma * np.einsum("ij,ij->i", centres, centres)
+        self._right = np.vstack([centres.T, np.ones(own.size), own])
+        self._room = np.empty((0, own.size))
+
+    def __call__(self, x: FloatArray) -> FloatArray:
+        """At the rows of x."""
+        if x.shape[0] > self._room.shape[0]:
+            self._room = np.empty((x.shape[0], self._right.shape[1]))
+        left = np.empty((x.shape[0], x.shape[1] + 2))
+        left[:, :-2] = 2.0 * self._gamma * x
+        left[:, -2] = -self._gamma * np.einsum("ij,ij->i", x, x)
+        left[:, -1] = 1.0
+        out = np.matmul(left, self._right, out=self._room[: x.shape[0]])
+        np.minimum(out, 0.0, out=out)
+        return np.asarray(np.exp(out, out=out))
+
+
 def kernel(a: FloatArray, b: FloatArray, gamma: float) -> FloatArray:
     """exp(−γ |a_i − b_j|²)."""
-    squares = np.sum(a * a, axis=1)[:, None] + np.sum(b * b, axis=1) - 2.0 * a @ b.T
-    return np.asarray(np.exp(-gamma * np.maximum(squares, 0.0)))
+    return Bells(b, gamma)(a)
 
 
 def gamma_of(length: int, width: float) -> float:
