@@ -62,10 +62,13 @@ def basis(s: FloatArray) -> FloatArray:
     c, d = (a**3 - a) * h * h / 6.0, (b**3 - b) * h * h / 6.0
     low, high = MODE_VALUES[j], MODE_VALUES[j + 1]
     out = a[:, None] * low + b[:, None] * high + c[:, None] * MODE_BENDS[j] + d[:, None] * MODE_BENDS[j + 1]
-    slope = (high - low) / h + (
-        ((3.0 * b**2 - 1.0)[:, None] * MODE_BENDS[j + 1] - (3.0 * a**2 - 1.0)[:, None] * MODE_BENDS[j]) * h / 6.0
-    )
-    return np.asarray(out + (s - inside)[:, None] * slope)
+    beyond = np.flatnonzero(s != inside)
+    if beyond.size:
+        a, b, j = a[beyond, None], b[beyond, None], j[beyond]
+        bent = (3.0 * b**2 - 1.0) * MODE_BENDS[j + 1] - (3.0 * a**2 - 1.0) * MODE_BENDS[j]
+        slope = (high[beyond] - low[beyond]) / h + bent * h / 6.0
+        out[beyond] += (s - inside)[beyond, None] * slope
+    return np.asarray(out)
 
 
 def cubes(low: float, high: float, modes: FloatArray) -> tuple[FloatArray, FloatArray, float, float]:
