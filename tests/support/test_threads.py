@@ -5,6 +5,7 @@ import os
 import threading
 import time
 
+import numpy as np
 import pytest
 
 import jetode
@@ -57,6 +58,13 @@ def test_work_beside_is_done_once_and_only_where_asked_for_or_begun(threads):
     assert done.count(2) == done.count(0) == 1
     with pytest.raises(ZeroDivisionError):
         Beside(lambda: 1 // 0).result()
+
+
+def test_errors_that_numpy_is_told_to_raise_or_ignore_are_so_in_every_thread(threads):
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        side_by_side(lambda x: (time.sleep(0.005), np.ones(2) / x), [np.ones(2)] * (threads - 1) + [np.zeros(2)])
+    with np.errstate(divide="ignore"):
+        assert np.isinf(Beside(lambda: np.ones(2) / np.zeros(2)).result()).all()
 
 
 def test_no_more_threads_than_there_are_to_be(threads):

@@ -11,7 +11,8 @@ import os
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import cache, lru_cache
+from contextvars import copy_context
+from functools import cache, lru_cache, partial
 from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
@@ -37,8 +38,11 @@ class _Crew:
         self._pool = ThreadPoolExecutor(count, thread_name_prefix="jetode")
 
     def begin(self, work: Callable[[], Result]) -> Future[Result] | None:
-        """The work in a thread that has waited for it; None where none waits."""
-        return self._pool.submit(self._run, work) if self._waiting.acquire(blocking=False) else None
+        """The work in a thread that has waited for it, which keeps quiet of what the one that asks does (NumPy's
+        ``errstate``); None where none waits."""
+        if not self._waiting.acquire(blocking=False):
+            return None
+        return self._pool.submit(self._run, partial(copy_context().run, work))
 
     def _run(self, work: Callable[[], Result]) -> Result:
         try:
