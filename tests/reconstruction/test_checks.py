@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import jetode
-from jetode.reconstruction.checks import CHECKS, JOINT, Check, first_failure, on_closed_curve, only_ambiguous, walk
+from jetode.reconstruction.check import Check, first_failure, walk
+from jetode.reconstruction.checks import CHECKS, JOINT, on_closed_curve, only_ambiguous
 from jetode.reconstruction.evidence import Evidence, PaperEvidence, evidence_of
 from jetode.reconstruction.verdict import judge, judge_paper
 from jetode.reporting.report import evidence as shown
@@ -109,6 +110,17 @@ def test_of_three_coordinates_a_closed_curve_under_noise_tells_too_little():
         replace(CYCLE, dimension=np.nan),
     ):
         assert judge(told).trusted and not on_closed_curve(replace(told, transient=False, dimension=2.0))
+
+
+def test_a_record_that_repeats_itself_tells_every_coefficient_twice():
+    """Once to fix it and once to check it; transients and records without noise tell more."""
+    enough = replace(CYCLE, exponents=(0.0, -1.0), terms=3, told=6.0)
+    assert judge(enough).trusted
+    few = replace(enough, told=4.0)
+    assert not judge(few).trusted and "tells no more than 4 numbers: 3 coefficients" in judge(few).reason
+    assert judge(replace(few, transient=True)).trusted and judge(replace(few, told=np.inf)).trusted
+    assert on_closed_curve(replace(few, exponents=(0.1, 0.0, -1.0), dimension=2.1))
+    assert Evidence.from_json(few.to_json()) == few and Evidence.from_json(GOOD.to_json()).told == np.inf
 
 
 def test_the_plane_is_tried_where_nothing_but_the_curve_stands_against_an_equation():

@@ -6,6 +6,8 @@ from scipy.signal import lfilter
 
 import jetode
 from jetode.catalogue.systems import systems
+from jetode.equations.field import Field
+from jetode.integration.dop853 import integrate
 
 T = 0.05 * np.arange(2000)
 
@@ -23,6 +25,33 @@ def test_a_sine_is_a_linear_equation_of_order_two():
     model = graded(np.sin(1.3 * T))
     assert model.verdict.grade == "exact" and model.order == 2
     assert law(model)[1, 0] == pytest.approx(-(1.3**2), rel=1e-2)
+
+
+def test_a_sine_under_noise_stays_one_even_where_cubes_predict_it_better():
+    """On a circle of known radius a nonlinear prediction (6.3) has less noise, which says nothing of the equation."""
+    values = np.sin(0.1 * np.arange(2000)) + 0.1 * np.random.default_rng(0).standard_normal(2000)
+    model = jetode.reconstruct(values, dt=0.1)
+    assert model.verdict.grade == "exact" and model.order == 2
+    assert law(model) == pytest.approx({(1, 0): -1.0}, rel=1e-2)
+
+
+@pytest.mark.parametrize("noise", [0.01, 0.05, 0.15])
+def test_an_oscillator_on_its_closed_curve_is_found_in_the_plane(noise):
+    """v' = v − x − x² v: functions imitate that on the curve, and so do equations of three coordinates."""
+    model = graded(systems["van_der_pol"].simulate(100.0, dt=T[1], transient=55.0).observe("x").values[:2000], noise, 3)
+    assert model.verdict.grade == "exact" and model.order == 2 and not model.elements
+    assert set(law(model)) == {(1, 0), (0, 1), (2, 1)}
+    assert law(model) == pytest.approx({(1, 0): -1.0, (0, 1): 1.0, (2, 1): -1.0}, rel=0.02 + 0.6 * noise)
+
+
+def test_the_harmonics_of_one_oscillator_are_not_two_linear_ones():
+    """A jerk flow with the cube of its velocity has, on its curve, the frequencies ω and 3ω and next to nothing else: a
+    linear equation of order 4 with both leaves 2e-5 of it."""
+    rows = [{(0, 1, 0): 1.0}, {(0, 0, 1): 1.0}]
+    rows.append({(0, 0, 1): -1.57, (1, 0, 0): -2.88, (0, 1, 0): -1.34, (0, 3, 0): -1.33})
+    run = integrate(Field.polynomial(rows), [0.5, 0.0, 0.0], 6000, 0.06, rtol=1e-11, atol=1e-13)
+    model = jetode.reconstruct(run.states[2000:, 0].copy(), dt=0.06)
+    assert model.order != 4 and model.verdict.grade == "exact"
 
 
 def test_a_torus_is_a_linear_equation_of_order_four():

@@ -16,19 +16,18 @@ from jetode.joint.elements.naming import CATALOGUE, Functions, asks_for_function
 from jetode.joint.forms.base import PRIOR, Candidate
 from jetode.joint.forms.registry import ladder
 from jetode.joint.null_space_proposals import DEGREES, LINEAR, Proposal
+from jetode.joint.order_hints import false_neighbour_order, is_decay, repeats_itself
 from jetode.joint.parts import equation_of, is_pole_constant, released
 from jetode.joint.path import Identified, StateFit, describe, estimate_path, final_q, stepped
 from jetode.joint.problem import SMALLEST_SIGMA, Loss, Prepared, prepare
 from jetode.joint.progress import Budget, Effort, WithModel
 from jetode.joint.rivals import Rival, rivals_of
-from jetode.joint.search import FREE, clean_functions, climb, propose, search, search_linear
+from jetode.joint.search import FREE, clean_functions, climb, propose, search, search_linear, search_on_curve
 from jetode.joint.search_settings import COOLING, DECISION, SEARCH
 from jetode.joint.shooting.annealing import Schedule, anneal
 from jetode.joint.shooting.gaussnewton import Data, Fit, Linearisation, path_states
 from jetode.joint.term_stability import TermStability, term_stability
 from jetode.records.series import Series
-from jetode.signal.delay import false_nearest_neighbours
-from jetode.signal.oscillations import fades
 from jetode.signal.scales import Unsuitable
 from jetode.support.arrays import FloatArray
 from jetode.support.threads import Beside, side_by_side
@@ -41,8 +40,6 @@ ORDERS = (2, 3, 4, 5)
 FUNCTION_ORDERS = (2, 3)  # of equations with a function of one coordinate
 LINEAR_ORDERS = (2, 4)  # of linear equations: one oscillator, or two that are coupled
 CLEAN_ITERATIONS = 3000  # where the null space of a clean record has found nothing: its iterations take longer
-FNN_SAMPLES = 3000
-DELAY = 0.5  # tc: of the false neighbours
 STOPPED = "The fit was stopped before its first candidate was fitted: allow it more time."
 UNFITTED = "No equation of the kinds that were tried could be fitted to this record."
 UNFOLLOWED = (
@@ -160,18 +157,6 @@ def covariance_of(data: Data, fit: Fit) -> FloatArray:
     return eliminated.coefficient_covariance()
 
 
-def false_neighbour_order(prepared: Prepared) -> int:
-    """The order that false neighbours of the smoothed record suggest: a guess, on which the fit decides."""
-    longest = max(prepared.jets.pieces(), key=lambda p: p.stop - p.start)
-    values = prepared.jets.u[longest, 0]
-    thin = max(1, values.size // FNN_SAMPLES)
-    delay = max(1, round(DELAY / (prepared.jets.spacing * thin)))
-    if values[::thin].size < 20 * delay:
-        return 3
-    found = false_nearest_neighbours(values[::thin], delay, max_dimension=4).dimension
-    return 3 if found is None else max(2, found)
-
-
 @dataclass(frozen=True)
 class Request:
     """What to fit: records of one system, its order (None: found), the noise's std (None: estimated), what is known."""
@@ -198,11 +183,12 @@ def null_space_form(
 ) -> Formed | Proposal | None:
     """Order, form and terms of a clean record by its null space; the rational proposal where it has no regular form.
 
-    A function that the weak form shows comes before any higher order, which could only imitate it."""
+    A function that the weak form shows comes before any higher order, which could only imitate it, and the harmonics of
+    one oscillator, which are in tune, are not taken for several linear ones."""
     orders = (request.order,) if request.order else ORDERS
     others = [n for n in orders if n != (request.order or 3)]
     ready = {request.order or 3: prepared} | dict(zip(others, side_by_side(request.prepared, others), strict=True))
-    for n, degrees in [(n, LINEAR) for n in orders] + [(n, None) for n in orders]:
+    for n, degrees in _tries(orders, prepared):
         say(f"null space of order {n}")
         proposed = propose(ready[n], n, interrupt, degrees) if n in DEGREES else None
         if isinstance(proposed, Proposal):
@@ -214,18 +200,19 @@ def null_space_form(
     return None
 
 
-def _is_decay(prepared: Prepared) -> bool:
-    """Whether every record comes to rest."""
-    return all(fades(prepared.jets.u[piece, 0]) for piece in prepared.jets.pieces())
+def _tries(orders: Sequence[int], prepared: Prepared) -> list[tuple[int, tuple[tuple[int, int], ...] | None]]:
+    """Orders and degrees of a clean record's closure: linear ones first."""
+    linear = LINEAR_ORDERS[:1] if repeats_itself(prepared) else orders
+    return [*((n, LINEAR) for n in orders if n in linear), *((n, None) for n in orders)]
 
 
 def searched_form(request: Request, prepared: Prepared, interrupt: Effort, say: Callable[[str], None]) -> Formed:
     """Order, form and terms by the search.
 
     Without an order linear equations come first, which take no time; then order 2 where false neighbours suggest it, of
-    a decay, or where its weak form shows a function, then 3, then 4, until one satisfies; of those that do not, the
-    third.  A plane whose flow follows a decay as the noise allows is not left for a higher order, which could only
-    imitate the terms that it lacks (6.4).
+    a decay, of a record that repeats itself, or where its weak form shows a function, then 3, then 4, until one
+    satisfies; of those that do not, the third.  A plane whose flow follows a decay as the noise allows is not left for
+    a higher order, which could only imitate the terms that it lacks (6.4).
     """
     if request.order is not None or request.functions.known:
         order = request.order or max(2, min(3, false_neighbour_order(prepared)))
@@ -244,9 +231,14 @@ def searched_form(request: Request, prepared: Prepared, interrupt: Effort, say: 
 
 
 def _linear_form(request: Request, interrupt: Effort, say: Callable[[str], None]) -> tuple[Prepared, Found] | None:
-    """The linear equation of the lowest order that satisfies, where the record may have one."""
-    for order in LINEAR_ORDERS if request.maybe_linear else ():
+    """The linear equation of the lowest order that satisfies, where the record may have one.  That cubes predict a
+    record which repeats itself better (6.3) says nothing of its equation: its amplitude need not be told from noise.
+    Two oscillators would have to be in tune to do so, as the harmonics of one always are."""
+    for order in LINEAR_ORDERS:
         prepared = request.prepared(order)
+        repeats = repeats_itself(prepared)
+        if not (order == LINEAR_ORDERS[0] if repeats else request.maybe_linear):
+            return None
         found = search_linear(prepared, order, interrupt, say)
         if found is not None:
             return prepared, found
@@ -260,10 +252,12 @@ def _planar_form(
     flat = Beside(lambda: false_neighbour_order(prepared) == 2)
     planar = request.prepared(2)
     asks = Beside(lambda: asks_for_function(planar, 2, request.functions))
-    decays = _is_decay(planar)
-    if not (decays or flat.result() or asks.result()):
+    decays = is_decay(planar)
+    repeats = repeats_itself(planar)
+    if not (decays or repeats or flat.result() or asks.result()):
         return None
-    found = search(planar, 2, interrupt, say, functions=request.functions)
+    found = search_on_curve(planar, 2, request.functions, interrupt, say) if repeats else None
+    found = found or search(planar, 2, interrupt, say, functions=request.functions)
     return (planar, found) if found.satisfies() or (found.follows() and decays) else None
 
 

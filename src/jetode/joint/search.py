@@ -80,6 +80,15 @@ def search(
     return _finely(prepared, order, interrupt, progress) or _likelier(named, found)
 
 
+def search_on_curve(
+    prepared: Prepared, order: int, functions: Functions, interrupt: Interrupt, progress: Progress
+) -> Found | None:
+    """All rungs before any function, for a record that repeats itself: on a closed curve functions and polynomials are
+    alike.  None where no rung satisfies."""
+    found = climb(prepared, order, ladder(order), interrupt, progress)
+    return _challenged(found, prepared, order, functions, interrupt, progress) if found.satisfies() else None
+
+
 def _likelier(named: Found | None, found: Found) -> Found:
     """Of two that do not satisfy: the function that follows the record where no polynomial does so with a lower BIC."""
     if named is None or (found.follows() and found.candidates[0].bic <= named.candidates[0].bic):

@@ -46,7 +46,7 @@ class Evidence:
     the first state of every record over its own span; ``certainty``: of the least certain coefficient, in its standard
     errors; ``own_motion``: of a decay, the share of its last coordinate's variance that is no function of the others;
     ``unnamed``: how many of the coefficients are the modes of a curve without a name; ``functions``: how many functions
-    of one coordinate stand in the equation.
+    of one coordinate stand in the equation; ``told``: how many numbers a record tells that repeats itself, else inf.
     """
 
     chi2: float
@@ -84,6 +84,7 @@ class Evidence:
     own_motion: float = nan
     unnamed: int = 0
     functions: int = 0
+    told: float = inf
     kind: str = field(default="joint", init=False)
 
     def to_json(self) -> dict[str, Any]:
@@ -104,6 +105,7 @@ class Evidence:
             "certainty": 0.0,
             "unnamed": 0,
             "functions": 0,
+            "told": inf,
         }
         given: dict[str, Any] = {"clean": clean}
         for item in fields(cls):

@@ -23,6 +23,7 @@ from jetode.reconstruction.held_out import HeldOut, held_out
 from jetode.reconstruction.settings import EXAMINATION, INTEGRATION
 from jetode.records.series import Series
 from jetode.signal.oscillations import count_oscillations, fades, mean_drift
+from jetode.signal.repetition import numbers_told
 from jetode.signal.spectrum import welch
 from jetode.support.arrays import FloatArray
 from jetode.support.threads import Beside
@@ -177,6 +178,7 @@ def gather(joint: JointFit, records: Sequence[Series], interrupt: Callable[[], b
         terms=int(model.terms.free.sum()),
         unnamed=int(curve_modes(model.terms).sum()),
         functions=len(model.terms.elements),
+        told=_told(joint),
         complete=joint.complete and not interrupt(),
         resolution=1.0 / jets.spacing,
         score=joint.score,
@@ -204,6 +206,12 @@ def _followed(
         shown = {name: getattr(own, name) for name in ("bounded", "distance", "spread_ratio", "spectrum_distance")}
         run = replace(run, **shown)
     return run, apart if run.bounded else HeldOut()
+
+
+def _told(joint: JointFit) -> float:
+    """How many numbers the longest record tells, where it repeats itself."""
+    signal = max((p.states[~np.isnan(p.states[:, 0]), 0] for p in joint.paths), key=len)
+    return numbers_told(signal, joint.identified.sigma * joint.identified.amplitude)
 
 
 def _certainty(joint: JointFit) -> float:

@@ -75,6 +75,7 @@ class Limits:
         1e-3  # of its variance: what the others must leave of a decay's last coordinate, 3 % of its size
     )
     dimension: float = 1.5  # Kaplan–Yorke, below which an attractor is a closed curve: 1 of a cycle, 2 of a torus
+    told: float = 2.0  # numbers of a periodic record over coefficients: those that fix them, and as many to check them
     plane: int = 2  # coordinates in which a closed curve has room and no more
     terms: int = DECISION.few_terms  # coefficients: with more, a polynomial imitates what it cannot state
     exact: float = 1e-6  # of std: a residual that no imitation leaves, however many its coefficients

@@ -9,7 +9,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from jetode.reconstruction import advice
-from jetode.reconstruction.checks import CONTESTED, JOINT, PAPER, UNNAMED, Check, first_failure
+from jetode.reconstruction.check import Check, first_failure
+from jetode.reconstruction.checks import CONTESTED, JOINT, PAPER, UNNAMED
 from jetode.reconstruction.evidence import ContestEvidence, Evidence, PaperEvidence, RefusalEvidence
 from jetode.reconstruction.settings import EXAMINATION
 from jetode.signal.screen import Screen

@@ -19,7 +19,8 @@ import numpy as np
 
 from jetode.equations.numbers import with_error
 from jetode.integration.forecast import Forecast
-from jetode.reconstruction.checks import CHECKS, notes, walk
+from jetode.reconstruction.check import walk
+from jetode.reconstruction.checks import CHECKS, notes
 from jetode.reconstruction.evidence import AnyEvidence, ContestEvidence, evidence_of
 from jetode.reconstruction.model import Model
 from jetode.reconstruction.naming import NamedEquation

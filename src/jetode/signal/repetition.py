@@ -1,0 +1,89 @@
+"""Records that repeat themselves (docs/mathematics.md (6.5)): how many numbers they tell.
+
+A motion on a closed curve is a sum of harmonics of one frequency.  Whatever moves like that shows the amplitude and the
+phase of every harmonic above the noise and nothing else, however long the record: the first one's phase is where it
+began, but its frequency is told instead.
+"""
+
+from __future__ import annotations
+
+from math import inf, sqrt
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from jetode.support.arrays import FloatArray
+
+HARMONICS = 60  # that are looked for; what has more tells enough
+REPEATS = 4.0  # periods that a record holds at least for it to have shown that it repeats itself
+LEAST = 0.7  # autocorrelation of a smooth path after its period: noise and a slow drift of its level leave this much
+NEAR = 0.02  # of the highest autocorrelation: a shorter lag is as good
+ALIKE = 0.5  # of the noise: what harmonics may leave of a path that cannot be told from a periodic one
+ROUGHLY = 2.0  # of the noise: what they may leave of a smoothed record, whose edges are round
+SEEN = 3.0  # standard errors of a harmonic's amplitude
+SAMPLES = 2000  # of a path, which is smooth: more cost time
+FEW = 8  # harmonics that tell the period
+
+
+def numbers_told(path: FloatArray, sigma: float) -> float:
+    """Two for every harmonic of a smooth ``path`` through as many samples with noise ``sigma`` that stands out of it;
+    inf where the path does not repeat itself to within the noise."""
+    found, left = _periodic(path)
+    if not left <= ALIKE * sigma:
+        return inf
+    return 2.0 * float(np.count_nonzero(np.hypot(*found) > SEEN * sigma * sqrt(2.0 / path.size)))
+
+
+def repeats_itself(smoothed: FloatArray, sigma: float) -> bool:
+    """Whether a smoothed record with noise ``sigma`` is roughly periodic."""
+    return _periodic(smoothed)[1] <= ROUGHLY * sigma
+
+
+def _periodic(path: FloatArray) -> tuple[FloatArray, float]:
+    """Cosines and sines of the periodic signal nearest to a path, and what it leaves (rms; inf where there is none)."""
+    centred = path - path.mean()
+    lag = _repeats_after(centred)
+    if lag is None:
+        return np.empty((2, 0)), inf
+    every = max(1, path.size // SAMPLES)
+    thin = centred[::every]
+    found, left = _harmonics(thin, _sharpened(thin, lag / every), HARMONICS)
+    return found, sqrt(left)
+
+
+def _repeats_after(centred: FloatArray) -> int | None:
+    """The shortest lag of nearly the highest autocorrelation, in samples; None where that is low."""
+    n = centred.size
+    power = np.abs(np.fft.rfft(centred, 2 * n)) ** 2
+    raw = np.fft.irfft(power)[: int(n / REPEATS)]
+    correlation = raw / np.arange(n, n - raw.size, -1)
+    negative = np.flatnonzero(correlation < 0.0)
+    if not negative.size:
+        return None
+    first = int(negative[0])
+    beyond = correlation[first:] / correlation[0]
+    peaks = np.flatnonzero((beyond[1:-1] >= beyond[:-2]) & (beyond[1:-1] >= beyond[2:])) + 1
+    if not peaks.size or beyond[peaks].max() < LEAST:
+        return None
+    return first + int(peaks[beyond[peaks] >= beyond[peaks].max() - NEAR][0])
+
+
+def _harmonics(centred: FloatArray, period: float, most: int) -> tuple[FloatArray, float]:
+    """Cosines and sines (2, count) of the harmonics of a period, and the mean square that they leave."""
+    count = max(1, min(most, int(period / 2.5)))
+    phase = 2.0 * np.pi / period * np.outer(np.arange(centred.size), np.arange(1, count + 1))
+    rows = np.concatenate([np.cos(phase), np.sin(phase), np.ones((centred.size, 1))], axis=1)
+    found = np.linalg.solve(rows.T @ rows, rows.T @ centred)
+    return found[:-1].reshape(2, count), float(np.mean((centred - rows @ found) ** 2))
+
+
+def _sharpened(centred: FloatArray, lag: float) -> float:
+    """The period near a lag that leaves least: over many of them it is told to a small part of a sample."""
+
+    def left(period: float) -> float:
+        return _harmonics(centred, period, FEW)[1]
+
+    width = lag**2 / centred.size  # of a period, for one cycle more or less in all
+    start = min(np.linspace(lag - width, lag + width, 9), key=left)
+    near = start - 0.25 * width, start + 0.25 * width
+    return float(minimize_scalar(left, bounds=near, method="bounded", options={"xatol": 1e-3 * width}).x)

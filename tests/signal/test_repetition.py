@@ -1,0 +1,48 @@
+"""What a record that repeats itself tells: two numbers a harmonic, and none of its length."""
+
+import numpy as np
+import pytest
+
+from jetode.catalogue.systems import systems
+from jetode.signal.repetition import numbers_told, repeats_itself
+
+T = 0.1 * np.arange(3000)
+
+
+def waves(amplitudes, frequency=0.7):
+    """A sum of harmonics, each with a phase of its own."""
+    return sum(a * np.cos((k + 1) * frequency * T + 1.3 * k * k) for k, a in enumerate(amplitudes))
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("amplitudes", [(1.0,), (1.0, 0.0, 0.2), (1.0, 0.3, 0.1, 0.03), (0.3, 1.0, 0.5)])
+def test_two_numbers_for_every_harmonic_in_any_unit(amplitudes, unit):
+    path = unit * waves(amplitudes)
+    assert numbers_told(path, 1e-3 * unit) == 2 * np.count_nonzero(amplitudes)
+    assert repeats_itself(path, 1e-3 * unit)
+
+
+def test_noise_hides_harmonics_and_length_shows_them():
+    """The standard error of an amplitude is σ √(2/n): the harmonic of 0.02 is seen at σ = 0.2 only in all of it."""
+    path = waves((1.0, 0.02))
+    assert numbers_told(path, 0.01) == 4
+    assert numbers_told(path, 0.2) == 4
+    assert numbers_told(path[:1000], 0.2) == 2
+
+
+def test_two_frequencies_chaos_and_a_decay_do_not_repeat_themselves():
+    torus = np.cos(0.7 * T) + 0.5 * np.cos(0.7 * np.sqrt(2.0) * T)
+    lorenz = systems["lorenz"].simulate(60.0, dt=0.02, transient=50.0).observe("x").values
+    for path in (torus, lorenz / lorenz.std(), np.exp(-0.01 * T) * np.cos(T), T):
+        assert numbers_told(path, 0.05) == np.inf
+        assert not repeats_itself(path, 0.05)
+
+
+def test_a_period_of_several_swings_is_found():
+    """Every third swing is higher: the lag of the highest autocorrelation is three swings."""
+    path = waves((0.3, 0.0, 1.0), 0.25)
+    assert numbers_told(path, 1e-3) == 4
+
+
+def test_fewer_than_four_periods_show_nothing():
+    assert numbers_told(np.cos(2.0 * np.pi * np.arange(300) / 100.0), 0.05) == np.inf
