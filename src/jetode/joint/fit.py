@@ -218,7 +218,8 @@ def searched_form(request: Request, prepared: Prepared, interrupt: Effort, say: 
         order = request.order or max(2, min(3, false_neighbour_order(prepared)))
         prepared = request.prepared(order) if request.order is None else prepared
         return prepared, search(prepared, order, interrupt, say, request.constraints, request.functions)
-    simpler = _linear_form(request, interrupt, say) or _planar_form(request, prepared, interrupt, say)
+    repeats = repeats_itself(prepared)
+    simpler = _linear_form(request, repeats, interrupt, say) or _planar_form(request, prepared, repeats, interrupt, say)
     if simpler is not None:
         return simpler
     found = search(prepared, 3, interrupt, say, functions=request.functions)
@@ -230,15 +231,12 @@ def searched_form(request: Request, prepared: Prepared, interrupt: Effort, say: 
     return prepared, found
 
 
-def _linear_form(request: Request, interrupt: Effort, say: Callable[[str], None]) -> tuple[Prepared, Found] | None:
+def _linear_form(request: Request, repeats: bool, interrupt: Effort, say: Callable[[str], None]) -> Formed | None:
     """The linear equation of the lowest order that satisfies, where the record may have one.  That cubes predict a
     record which repeats itself better (6.3) says nothing of its equation: its amplitude need not be told from noise.
     Two oscillators would have to be in tune to do so, as the harmonics of one always are."""
-    for order in LINEAR_ORDERS:
+    for order in LINEAR_ORDERS[:1] if repeats else LINEAR_ORDERS if request.maybe_linear else ():
         prepared = request.prepared(order)
-        repeats = repeats_itself(prepared)
-        if not (order == LINEAR_ORDERS[0] if repeats else request.maybe_linear):
-            return None
         found = search_linear(prepared, order, interrupt, say)
         if found is not None:
             return prepared, found
@@ -246,14 +244,13 @@ def _linear_form(request: Request, interrupt: Effort, say: Callable[[str], None]
 
 
 def _planar_form(
-    request: Request, prepared: Prepared, interrupt: Effort, say: Callable[[str], None]
-) -> tuple[Prepared, Found] | None:
+    request: Request, prepared: Prepared, repeats: bool, interrupt: Effort, say: Callable[[str], None]
+) -> Formed | None:
     """Order 2 where something suggests it and it satisfies, or follows a decay."""
     flat = Beside(lambda: false_neighbour_order(prepared) == 2)
     planar = request.prepared(2)
     asks = Beside(lambda: asks_for_function(planar, 2, request.functions))
     decays = is_decay(planar)
-    repeats = repeats_itself(planar)
     if not (decays or repeats or flat.result() or asks.result()):
         return None
     found = search_on_curve(planar, 2, request.functions, interrupt, say) if repeats else None
