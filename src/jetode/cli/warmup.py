@@ -69,7 +69,7 @@ def joint_fit(order: int) -> int:
         linear_terms = tuple(tuple(int(i == j) for j in range(order)) for i in range(order))
         rows, last = np.full(order, order - 1), np.zeros(order)
         terms = Terms(order, order - 1, rows, linear_terms, last, np.ones(order, bool), last, np.ones(order))
-        fit = minimise(data, terms, np.zeros((data.layout.first.size, order)), 1.0, max_iterations=1)
+        fit = minimise(data, terms, np.zeros((data.layout.first.size, order)), 1.0, max_iterations=1, rough=True)
         path_states(fit, data)
         linear = Linearisation(data, fit.terms)
         linear.at(fit.states, fit.terms.coefficients)
@@ -98,9 +98,12 @@ def everything_else() -> int:
 
 
 def memory_closures() -> int:
-    """Filters, rollouts and their sensitivities; how many kernels had to be compiled."""
+    """Filters, rollouts, their sensitivities, and blocks drawn by kernel ridge; how many had to be compiled."""
     from dataclasses import replace
 
+    import numpy as np
+
+    from jetode.baselines.drawn import drawn
     from jetode.catalogue.systems import systems
     from jetode.memory.fit import fit_memory
     from jetode.memory.settings import DEFAULT
@@ -112,4 +115,5 @@ def memory_closures() -> int:
         trials = plan(records)
         if trials is not None:
             fit_memory(records, trials, replace(DEFAULT, memories=((2, 0.3),), degree=2, rounds=0))
+        drawn([np.zeros(8)], 2, lambda windows: (windows[:, -1], np.zeros_like(windows)), 1.0)
     return count()

@@ -88,8 +88,7 @@ TOLD: Check[Evidence] = Check(
     ),
     lambda e: advice.TRANSIENT,
     at_least=LIMITS.told,
-    applies=lambda e: _noisy(e) and not e.transient,
-    needed=False,
+    applies=lambda e: _noisy(e) and not e.transient and e.told < inf,
 )
 
 JOINT: tuple[Check[Evidence], ...] = (
