@@ -211,7 +211,7 @@ def _followed(
 def _told(joint: JointFit) -> float:
     """How many numbers the longest record tells, where it repeats itself."""
     signal = max((p.states[~np.isnan(p.states[:, 0]), 0] for p in joint.paths), key=len)
-    return numbers_told(signal, joint.identified.sigma * joint.identified.amplitude)
+    return numbers_told(signal / joint.identified.amplitude, joint.identified.sigma)
 
 
 def _certainty(joint: JointFit) -> float:

@@ -8,7 +8,7 @@ import pytest
 
 from jetode.equations.field import Field
 from jetode.integration.dop853 import integrate
-from jetode.joint.shooting.flow import evaluate_path, sample_states
+from jetode.joint.shooting.flow import evaluate_path, jump_cost, sample_states
 from jetode.joint.shooting.gaussnewton import Data, Linearisation
 from jetode.joint.shooting.layout import RK4, RK8, Terms, make_layout
 from jetode.joint.shooting.sums import CHUNK
@@ -269,3 +269,42 @@ def test_segments_do_not_know_their_neighbours(make):
     assert np.array_equal(there[others], predicted[others])
     kept = [k for k in range(len(states)) if k not in (wild - 1, wild)]
     assert np.array_equal(beside[kept], jumps[kept])
+
+
+@pytest.mark.parametrize("q", [1.0, 1e-2])
+def test_a_cost_is_the_sum_over_samples_and_jumps_and_ends_at_its_limit(q):
+    data, terms = make_data((101, 60)), make_terms()
+    states = 0.5 * np.random.default_rng(3).standard_normal((data.layout.first.size, 3))
+    predicted, jumps = np.empty_like(data.y), np.empty_like(states)
+    given = states, terms.coefficients, data, terms.program(), predicted, jumps
+    misfit = evaluate_path(*given)
+    assert misfit == pytest.approx(np.sum(data.weight * (predicted - data.y) ** 2), rel=1e-12)
+    squares = np.full(3, q * q)
+    total = misfit + np.sum(jumps**2 / squares)
+    assert jump_cost(jumps, squares, 1e6) == pytest.approx(total - misfit, rel=1e-12)
+    assert jump_cost(jumps, squares, 0.5 * np.abs(jumps).max()) == np.inf
+    assert evaluate_path(*given, (squares, (1 + 1e-9) * total)) == misfit
+    assert evaluate_path(*given, (squares, (1 - 1e-9) * total)) == np.inf
+
+
+def test_a_step_promises_what_a_small_one_along_it_keeps():
+    """Of a step scaled by s, promise and cost have the same slope; Gauss–Newton leaves out the flow's own curvature,
+    so that they differ by s² and no more."""
+    data, terms, q = make_data((101,)), make_terms(), 0.1
+    states = 0.3 * np.random.default_rng(4).standard_normal((data.layout.first.size, 3))
+    linear = Linearisation(data, terms)
+    linear.at(states, terms.coefficients)
+    eliminated = linear.eliminate(q, 1e-3)
+    theta, steps = eliminated.step(1e-3)
+    predicted, jumps = np.empty_like(data.y), np.empty_like(states)
+
+    def cost(s):
+        moved = terms.coefficients.copy()
+        moved[terms.free] += s * theta
+        misfit = evaluate_path(states + s * steps, moved, data, terms.program(), predicted, jumps)
+        prior = np.sum(linear.precision * (moved[terms.free] - linear.mean) ** 2)
+        return misfit + np.sum(jumps**2) / q**2 + prior
+
+    missed = [abs(eliminated.promised(s * theta, s * steps) - (cost(0.0) - cost(s))) / s for s in (1e-3, 1e-4)]
+    slope = eliminated.promised(1e-4 * theta, 1e-4 * steps) / 1e-4
+    assert slope > 0 and missed[1] < 1e-2 * slope and missed[1] < 0.2 * missed[0]
