@@ -92,6 +92,18 @@ def test_best_support_against_all_supports(seed):
     assert score(found) <= sorted(score(k) for k in every)[3] + 1e-9  # greedy, yet among the best few of 32
 
 
+@pytest.mark.parametrize("protect", [False, True])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_best_of_all_supports_is_that_of_an_enumeration(seed, protect):
+    model = random_quadratic(seed)
+    protected = np.arange(6) == (2 if protect else -1)
+    every = [np.array(k) for k in product([False, True], repeat=6) if any(k) and np.all(np.array(k) | ~protected)]
+    found = model.best_of_all(protected, 1.0)
+    assert any(np.array_equal(found, k) for k in every)
+    lowest = min(model.restricted_cost(k) + k.sum() for k in every)
+    assert model.restricted_cost(found) + found.sum() == pytest.approx(lowest, rel=1e-9)
+
+
 def test_best_support_ends_where_terms_are_nearly_dependent():
     """Rounding then breaks the promise of single changes: the descent must not go in circles."""
     rng = np.random.default_rng(3)

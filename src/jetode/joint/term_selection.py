@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from itertools import combinations
+from math import comb
 
 import numpy as np
 
@@ -28,6 +30,7 @@ class SelectionSettings:
     cheap: float = 0.5  # of a term's price: terms whose removal costs less go together, half of them at a time
     told: float = 1e-4  # of the largest eigenvalue of S: below, how well a fit has converged decides
     hopeless: float = 50.0  # terms' worth of BIC beyond the best: such a fit is not gone on from
+    few: int = 10  # terms of a plane, all cubic ones: so few that every support of them can be looked at
 
 
 SETTINGS = SelectionSettings()
@@ -144,6 +147,26 @@ class Quadratic:
             keep[flipped] = ~keep[flipped]
         return best.copy()
 
+    def best_of_all(self, protected: BoolArray, price: float) -> BoolArray:
+        """The support with the lowest predicted cost + price · terms of all that there are: a support K costs
+        θᵀFθ − b_KᵀF_KK⁻¹b_K with b = Fθ."""
+        scale = np.sqrt(np.maximum(np.diag(self.information), 1e-300))
+        f = self.information / scale[:, None] / scale[None, :] + ROUNDING * np.eye(scale.size)
+        b = f @ self._scaled()
+        always, others = np.flatnonzero(protected), np.flatnonzero(~protected)
+        best, lowest = protected, np.inf
+        for size in range(0 if always.size else 1, others.size + 1):
+            chosen = np.array([*combinations(others.tolist(), size)], dtype=np.int64).reshape(
+                comb(others.size, size), size
+            )
+            kept = np.hstack([np.broadcast_to(always, (len(chosen), always.size)), chosen])
+            within, beside = f[kept[:, :, None], kept[:, None, :]], b[kept]
+            gains = np.einsum("ij,ij->i", beside, np.linalg.solve(within, beside[..., None])[..., 0])
+            j = int(np.argmax(gains))
+            if price * kept.shape[1] - gains[j] < lowest:
+                best, lowest = np.isin(np.arange(scale.size), kept[j]), price * kept.shape[1] - float(gains[j])
+        return best
+
     def ranked_removals(self, keep: BoolArray, protected: BoolArray) -> list[tuple[float, int]]:
         """Predicted rise of the cost for each single removal, smallest first."""
         changes = self.changes(keep)
@@ -253,11 +276,15 @@ class _Stepwise:
         self, quadratic: Quadratic, current: _Support, best: Fit, protected: BoolArray
     ) -> tuple[_Support | None, _Support | None]:
         """The first support that the quadratic model suggests and a refit finds better than all before; else the best
-        of those with fewer terms, to go on from."""
+        of those with fewer terms, to go on from.  In a plane the best of all supports is tried too: on a closed curve
+        single steps end at terms that stand for others."""
         keep_now = current.present[self.full.free]
         base = quadratic.restricted_cost(keep_now)
         fallback: _Support | None = None
-        for move in _moves(quadratic, keep_now, protected, self.price):
+        moves = _moves(quadratic, keep_now, protected, self.price)
+        if self.full.dimension == 2 and np.count_nonzero(~protected) <= SETTINGS.few:
+            moves.insert(1, quadratic.best_of_all(protected, self.price))
+        for move in moves:
             keep = ~self.full.free
             keep[self.full.free] = move
             cost = quadratic.restricted_cost(move)

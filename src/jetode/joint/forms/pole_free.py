@@ -26,8 +26,9 @@ def pole_free(order: int, degree: int, hidden_degree: int = 1) -> PoleFree:
 
 
 def candidate(order: int, degree: int) -> Candidate:
-    """D = 1."""
-    return Candidate(pole_free(order, degree), {(0,) * (order - 1): 1.0})
+    """D = 1; in the plane all of P, since friction is often a power of the velocity, else linear in w."""
+    hidden_degree = degree if order == 2 else 1
+    return Candidate(pole_free(order, degree, hidden_degree), {(0,) * (order - 1): 1.0})
 
 
 def steps(order: int) -> tuple[Step, ...]:
