@@ -220,15 +220,25 @@ class Equation:
 
     def gauge(self, j: int | None = None) -> tuple[float, Polynomial]:
         """(α, g) with which α x_j + g is canonical, the coordinates before it being as they are (default: the last).
-        A coordinate that an element is a function of is not shifted, and what elements add to the offset stays there;
-        a factor that is an element alone has the gain 1."""
+        A coordinate that an element is a function of is not shifted, nor one that drives, and what elements add to the
+        offset stays there; a factor that is an element alone has the gain 1."""
         j = self.dimension - 1 if j is None else j
         row = self.rows[j - 1]
         assert isinstance(row, Coupled)
         if not row.factor:
             return next(iter(self._element_factor(j - 1).values())), {}
         alpha, g = algebra.divide(row.offset, row.factor)
-        return alpha, {} if any(one.element.variable == j for one in self.elements) else g
+        return alpha, {} if self.is_drive(j) or any(one.element.variable == j for one in self.elements) else g
+
+    def is_drive(self, j: int) -> bool:
+        """Whether x_j and those after it, two at least, go their own way and only add to the rate of x_{j−1}: an
+        oscillator that drives, which no change of x_j may mix with what it drives."""
+        row = self.rows[j - 1]
+        if self.dimension - j < 2 or self.elements or not isinstance(row, Coupled) or row.vanishes:
+            return False
+        return bool(row.offset) and not any(
+            any(e[:j]) for i in range(j, self.dimension) for e in algebra.rate(self.rows, i)
+        )
 
     def _element_factor(self, i: int) -> Polynomial:
         """What multiplies an element times x_{i+1} in row i."""

@@ -10,7 +10,12 @@ that can vanish:
 
     u0' = f0(u0) + c(u0) v,     v' = a(u0, v) + D(u0, v) w,     w' = P(u0, v, w)
 
-c = 1, f0 = 0 is u0' = u1.  All that can be done with either is done by :class:`Equation`.
+c = 1, f0 = 0 is u0' = u1.  A *driven* plane (order 4, docs/mathematics.md (3.15)) has an oscillator f, g that adds to
+its highest rate,
+
+    u0' = u1,     u1' = f1(u0, u1) + c1 f,     f' = a + D g,     g' = P
+
+with a = 0, D = 1 and P = −ω² f in the simplest case.  All that can be done with either is done by :class:`Equation`.
 """
 
 from __future__ import annotations
@@ -29,12 +34,15 @@ from jetode.support.errors import InputError
 __all__ = ["RegularClosure", "equation_of_rows", "leading_monomial", "read_equation"]
 
 SHIFT: Polynomial = {(0,): 1.0}  # the c of u0' = u1
+SECOND_SHIFT: Polynomial = {(0, 0): 1.0}  # the c1 of u1' = u2
+DRIVEN_ORDER = 4
 
 
 @dataclass(frozen=True, eq=False)
 class RegularClosure(Equation):
     """a, D over (u0 … u_{n−2}) and P over (u0 … u_{n−2}, w), as dictionaries from exponents to coefficients; in a chain
-    v stands in place of u1, and ``f0`` and ``c`` are over u0 alone."""
+    v stands in place of u1, and ``f0`` and ``c`` are over u0 alone; in a driven plane ``f1`` and ``c1`` are over u0 and
+    u1."""
 
     rows: Rows = field(init=False, repr=False)
     labels: tuple[str, ...] | None = field(init=False, repr=False, default=None)
@@ -46,6 +54,8 @@ class RegularClosure(Equation):
     order: int
     f0: Polynomial = field(default_factory=dict)
     c: Polynomial = field(default_factory=lambda: dict(SHIFT))
+    f1: Polynomial = field(default_factory=dict)
+    c1: Polynomial = field(default_factory=lambda: dict(SECOND_SHIFT))
 
     def __post_init__(self) -> None:
         if self.order < 2:
@@ -55,6 +65,10 @@ class RegularClosure(Equation):
         rows: list[Row] = [Coupled.shift(i) for i in range(self.order - 2)]
         if self.is_chain:
             rows = [Coupled(self.f0, self.c)]
+        if self.is_driven:
+            if self.order != DRIVEN_ORDER:
+                raise InputError(f"The 'order' must be {DRIVEN_ORDER} for a driven plane (f1, c1). Got {self.order}.")
+            rows[1] = Coupled(self.f1, self.c1)
         object.__setattr__(self, "rows", (*rows, Coupled(self.a, self.D), self.P))
         super().__post_init__()
 
@@ -63,23 +77,32 @@ class RegularClosure(Equation):
         """Whether the second coordinate is v with u0' = f0 + c v, and not u1."""
         return bool(self.f0) or self.c != SHIFT
 
+    @property
+    def is_driven(self) -> bool:
+        """Whether the third coordinate is f with u1' = f1 + c1 f, and not u2."""
+        return bool(self.f1) or self.c1 != SECOND_SHIFT
+
     @classmethod
     def of(cls, equation: Equation) -> Self:
-        """An equation with the rows of a regular closure or of a chain of order 3; else an input error."""
+        """An equation with the rows of a regular closure, a chain of order 3 or a driven plane; else an input error."""
         return cls._of_rows(equation.rows, equation.elements)
 
     @classmethod
     def _of_rows(cls, rows: Rows, elements: Placed = ()) -> Self:
         if not has_regular_rows(rows):
             raise InputError(
-                "The rows must be those of a regular closure or of a chain of order 3. Got others instead."
+                "The rows must be those of a regular closure, a chain of order 3 or a driven plane. Got others instead."
             )
         *first, last, big_p = rows
         assert isinstance(last, Coupled) and not isinstance(big_p, Coupled)
         head = first[0] if len(first) == 1 else None
         if isinstance(head, Coupled) and not head.is_shift:
             return cls(last.offset, last.factor, big_p, len(rows), head.offset, head.factor, elements=elements)
-        return cls(last.offset, last.factor, big_p, len(rows), elements=elements)
+        second = first[1] if len(first) == DRIVEN_ORDER - 2 else None
+        driven = (
+            {"f1": second.offset, "c1": second.factor} if isinstance(second, Coupled) and not second.is_shift else {}
+        )
+        return cls(last.offset, last.factor, big_p, len(rows), elements=elements, **driven)
 
     def with_rows(self, rows: Rows, elements: Placed | None = None) -> Self:
         """The closure with other rows, which have to be those of a regular closure too."""
@@ -94,15 +117,17 @@ class RegularClosure(Equation):
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Inverse of :meth:`to_json`."""
         a, big_d, big_p = (from_json(data[part]) for part in ("a", "D", "P"))
-        f0, c = (from_json(data[part]) if part in data else default for part, default in (("f0", {}), ("c", SHIFT)))
-        return cls(a, big_d, big_p, int(data["order"]), f0, dict(c), elements=elements_from_plain(data))
+        given = {part: from_json(data[part]) for part in ("f0", "c", "f1", "c1") if part in data}
+        return cls(a, big_d, big_p, int(data["order"]), **given, elements=elements_from_plain(data))
 
 
 def has_regular_rows(rows: Rows) -> bool:
-    """Whether rows are shifts, one coupled row and one plain row, or those of a chain of order 3."""
+    """Whether rows are shifts, one coupled row and one plain row, or those of a chain of order 3 or a driven plane."""
     if len(rows) < 2 or not all(isinstance(row, Coupled) for row in rows[:-1]):
         return False
-    return len(rows) == 3 or all(isinstance(row, Coupled) and row.is_shift for row in rows[:-2])
+    driven = len(rows) == DRIVEN_ORDER and isinstance(rows[1], Coupled) and not rows[1].vanishes
+    before = rows[:1] if driven else rows[:-2]
+    return len(rows) == 3 or all(isinstance(row, Coupled) and row.is_shift for row in before)
 
 
 def equation_of_rows(rows: Rows, elements: Placed = ()) -> Equation:

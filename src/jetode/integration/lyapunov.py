@@ -77,6 +77,8 @@ def lyapunov_spectrum(
     finite = _grow(columns, growth, float(step), counts, field.arrays, scratch, stages, trial)
     rates = (growth if finite else np.full_like(growth, np.nan)) / (per_block * step)
     stop = Stop.COMPLETED if np.all(np.isfinite(rates)) else Stop.DIVERGED
+    # largest first: of a system that another one drives, vectors stay where they began and do not sort themselves
+    rates = rates[:, np.argsort(-rates.mean(axis=0), kind="stable")]
     exponents = rates.mean(axis=0)
     errors = rates.std(axis=0, ddof=1) / np.sqrt(BLOCKS)
     for array in (exponents, errors):

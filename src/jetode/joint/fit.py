@@ -22,7 +22,16 @@ from jetode.joint.path import Identified, StateFit, describe, estimate_path, fin
 from jetode.joint.problem import SMALLEST_SIGMA, Loss, Prepared, prepare
 from jetode.joint.progress import Budget, Effort, WithModel
 from jetode.joint.rivals import Rival, rivals_of
-from jetode.joint.search import FREE, clean_functions, climb, propose, search, search_linear, search_on_curve
+from jetode.joint.search import (
+    FREE,
+    clean_functions,
+    climb,
+    propose,
+    search,
+    search_driven,
+    search_linear,
+    search_on_curve,
+)
 from jetode.joint.search_settings import COOLING, DECISION, SEARCH
 from jetode.joint.shooting.annealing import Schedule, anneal
 from jetode.joint.shooting.gaussnewton import Data, Fit, Linearisation, path_states
@@ -210,9 +219,10 @@ def searched_form(request: Request, prepared: Prepared, interrupt: Effort, say: 
     """Order, form and terms by the search.
 
     Without an order linear equations come first, which take no time; then order 2 where false neighbours suggest it, of
-    a decay, of a record that repeats itself, or where its weak form shows a function, then 3, then 4, until one
-    satisfies; of those that do not, the third.  A plane whose flow follows a decay as the noise allows is not left for
-    a higher order, which could only imitate the terms that it lacks (6.4).
+    a decay, of a record that repeats itself, or where its weak form shows a function, then 3, then a plane with a drive
+    unless the record repeats itself, then 4, until one satisfies; of those that do not, the third.  A plane whose flow
+    follows a decay as the noise allows is not left for a higher order, which could only imitate the terms that it lacks
+    (6.4).
     """
     if request.order is not None or request.functions.known:
         order = request.order or max(2, min(3, false_neighbour_order(prepared)))
@@ -225,6 +235,9 @@ def searched_form(request: Request, prepared: Prepared, interrupt: Effort, say: 
     found = search(prepared, 3, interrupt, say, functions=request.functions)
     if not (found.satisfies() or interrupt()):
         higher = request.prepared(4)
+        driven = None if repeats else search_driven(higher, interrupt, say)
+        if driven is not None:
+            return higher, driven
         larger = climb(higher, 4, ladder(4)[:1], interrupt, say)
         if larger.satisfies():
             return higher, larger

@@ -28,8 +28,11 @@ LARGER_DEGREE = 3  # of the library that is tried, or one more than the fit's ow
 
 
 def larger_form(form: Form, degree: int) -> Form:
-    """The form with every monomial of P up to ``degree`` (linear in w) and, with a pole, of a reduced modulo D."""
+    """The form with every monomial of P up to ``degree`` (linear in w) and, with a pole, of a reduced modulo D; of a
+    driven plane those of F."""
     n = form.order
+    if form["f1"]:
+        return form.with_parts(f1=tuple(dict.fromkeys((*form["f1"], *total_degree_exponents(2, degree)))))
     big_p = tuple(dict.fromkeys((*form["P"], *hidden_library(n, degree))))
     if not form.has_pole:
         return form.with_parts(P=big_p)

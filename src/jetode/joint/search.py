@@ -19,6 +19,8 @@ from jetode.joint.constraints import Constraints
 from jetode.joint.elements.known import with_known
 from jetode.joint.elements.naming import NONE, Functions, asks_for_function, imitates, search_elements
 from jetode.joint.forms.base import Candidate, hidden_library
+from jetode.joint.forms.driven import ORDER as DRIVEN_ORDER
+from jetode.joint.forms.driven import driven_planes
 from jetode.joint.forms.pole_free import candidate as plain_candidate
 from jetode.joint.forms.registry import Rung, ladder
 from jetode.joint.interim import improved
@@ -188,6 +190,18 @@ def search_linear(prepared: Prepared, order: int, interrupt: Interrupt, progress
     if not fit.cost <= DECISION.suspicious(n) * n:
         return None
     found = Found((choose_terms(data, replace(linear, fit=fit), problem.price, interrupt),), data, problem.price)
+    return found if found.satisfies() else None
+
+
+def search_driven(prepared: Prepared, interrupt: Interrupt, progress: Progress) -> Found | None:
+    """The plane with a drive of one frequency, where the record shows one and it satisfies."""
+    problem = compared_on(prepared, DRIVEN_ORDER)
+    candidates = driven_planes(prepared.jets.head(problem.data.y.size))
+    if not candidates or interrupt():
+        return None
+    progress("a plane that is driven")
+    selected = _selected(problem, begun(problem, candidates, interrupt), interrupt)
+    found = _ranked(problem, [candidate for _, candidate in selected])
     return found if found.satisfies() else None
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from math import pi, sqrt
 from typing import TYPE_CHECKING, Any
 
 from jetode.equations import mathml
@@ -24,6 +25,7 @@ from jetode.equations.rows import (
     is_factor_part,
     is_parameter_part,
     part_names,
+    rate,
     row_of_part,
 )
 from jetode.equations.writers import Infix, latex_name, latex_writer, text, text_writer
@@ -263,11 +265,20 @@ class NamedEquation:
         signed = writer.pieces([(0.0, ()), *offset])[1:]  # as they follow something
         above = " ".join([f"{previous}'", *signed])
         below = writer.polynomial(rounded.factor, names)
-        above = f"({above})" if offset else above
         below = f"({below})" if len(writer.terms(rounded.factor, names)) > 1 else below
-        shown = above if below == "1" else f"{above} / {below}"
+        shown = above if below == "1" else f"({above}) / {below}" if offset else f"{above} / {below}"
         hidden = "a hidden coordinate, which the record does not show but determines"
+        if isinstance(form, Equation) and form.is_drive(i):
+            hidden = f"what drives it from outside, {_sine(form)}"
         return f"{hidden}: {name} = {shown}"
+
+
+def _sine(driven: Equation) -> str:
+    """The period of a drive g' = −ω² f, which the last row states; in words where it is another."""
+    last = list(rate(driven.rows, driven.dimension - 1).values())
+    if len(last) == 1 and last[0] < 0.0:
+        return f"a sine of period {2.0 * pi / sqrt(-last[0]):.4g}"
+    return "with a motion of its own"
 
 
 def named(model: Model) -> NamedEquation | None:
