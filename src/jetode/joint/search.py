@@ -22,6 +22,7 @@ from jetode.joint.forms.base import Candidate, hidden_library
 from jetode.joint.forms.driven import ORDER as DRIVEN_ORDER
 from jetode.joint.forms.driven import driven_planes
 from jetode.joint.forms.pole_free import candidate as plain_candidate
+from jetode.joint.forms.pole_free import whole_plane
 from jetode.joint.forms.registry import Rung, ladder
 from jetode.joint.interim import improved
 from jetode.joint.null_space_proposals import Proposal, fit_proposal, proposals
@@ -34,6 +35,7 @@ from jetode.joint.shooting.annealing import anneal
 from jetode.joint.shooting.gaussnewton import Fit
 
 FREE = Constraints()
+CUBE = 3
 
 
 def term_price(n_samples: int, n_terms: int) -> float:
@@ -251,7 +253,21 @@ def climb(
             best = _ranked(problem, chosen)
         found = best
         progress(improved(f"{rung.name}: the best so far", found, prepared))
-    return found
+    return _in_whole_plane(problem, found, interrupt)
+
+
+def _in_whole_plane(problem: Problem, found: Found, interrupt: Interrupt) -> Found:
+    """A plane's flow with a cube that satisfies, or the likelier one with powers of the velocity: on a closed curve
+    x² v and the like can stand for v³."""
+    best = found.candidates[0] if found.candidates else None
+    if best is None or best.fit is None or best.form.order != 2 or best.form.has_pole or not found.satisfies():
+        return found
+    if max(map(sum, best.fit.terms.exponents)) < CUBE or any(max(e[1:]) > 1 for e in best.form["P"]):
+        return found
+    selected = _selected(problem, begun(problem, [whole_plane()], interrupt), interrupt)
+    other = _ranked(problem, [candidate for _, candidate in selected])
+    likelier = bool(other.candidates) and other.candidates[0].bic < best.bic
+    return other if likelier and other.satisfies() else found
 
 
 def _selected(problem: Problem, plain: Sequence[Candidate], interrupt: Interrupt) -> list[tuple[Fit, Candidate]]:

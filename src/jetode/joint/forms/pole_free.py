@@ -26,16 +26,23 @@ def pole_free(order: int, degree: int, hidden_degree: int = 1) -> PoleFree:
 
 
 def candidate(order: int, degree: int) -> Candidate:
-    """D = 1; in the plane all of P, since friction is often a power of the velocity, else linear in w."""
-    hidden_degree = degree if order == 2 else 1
-    return Candidate(pole_free(order, degree, hidden_degree), {(0,) * (order - 1): 1.0})
+    """D = 1."""
+    return Candidate(pole_free(order, degree), {(0,) * (order - 1): 1.0})
+
+
+def whole_plane() -> Candidate:
+    """Every cubic term of the plane, also those with powers of the velocity: friction often is one."""
+    return Candidate(pole_free(2, 3, 3), {(0,): 1.0})
 
 
 def steps(order: int) -> tuple[Step, ...]:
-    """Quadratic P first; cubic P beside the tilted poles of order 3, with those of cubic P in other orders."""
+    """Quadratic P first; cubic P beside the tilted poles of order 3, with those of cubic P in other orders; in a plane
+    all cubic terms last, which can imitate most closed curves."""
+    last = (Step(6.0, "whole plane", lambda jets: [whole_plane()], scanned=False),) if order == 2 else ()
     return (
         Step(1.0, "quadratic", lambda jets: [candidate(order, 2)], scanned=False),
         Step(2.0 if order == 3 else 4.0, "cubic", lambda jets: [candidate(order, 3)], scanned=False),
+        *last,
     )
 
 
