@@ -196,7 +196,8 @@ def search_linear(prepared: Prepared, order: int, interrupt: Interrupt, progress
 
 
 def search_driven(prepared: Prepared, interrupt: Interrupt, progress: Progress) -> Found | None:
-    """The plane with a drive of one frequency, where the record shows one and it satisfies."""
+    """The plane with a drive of one frequency, where the record shows one and it satisfies.  Of a linear plane, which
+    could as well be what drives, the equation is the linear one of order 4."""
     problem = compared_on(prepared, DRIVEN_ORDER)
     candidates = driven_planes(prepared.jets.head(problem.data.y.size))
     if not candidates or interrupt():
@@ -204,7 +205,12 @@ def search_driven(prepared: Prepared, interrupt: Interrupt, progress: Progress) 
     progress("a plane that is driven")
     selected = _selected(problem, begun(problem, candidates, interrupt), interrupt)
     found = _ranked(problem, [candidate for _, candidate in selected])
-    return found if found.satisfies() else None
+    return found if found.satisfies() and _is_nonlinear(found.candidates[0]) else None
+
+
+def _is_nonlinear(candidate: Candidate) -> bool:
+    """Whether a fitted field has a term that is no multiple of one coordinate, and no constant."""
+    return candidate.fit is not None and any(sum(e) > 1 for e in candidate.fit.terms.exponents)
 
 
 def transfer(prepared: Prepared, found: Found, candidate: Candidate, interrupt: Interrupt) -> Candidate:
