@@ -231,10 +231,10 @@ class Equation:
         return alpha, {} if self.is_drive(j) or any(one.element.variable == j for one in self.elements) else g
 
     def is_drive(self, j: int) -> bool:
-        """Whether x_j and those after it, two at least, go their own way and only add to the rate of x_{j−1}: an
-        oscillator that drives, which no change of x_j may mix with what it drives."""
+        """Whether x_j and those after it, two at least, go their own way and only add to the rate of x_{j−1}, the last
+        of two at least: an oscillator that drives, which no change of x_j may mix with what it drives."""
         row = self.rows[j - 1]
-        if self.dimension - j < 2 or self.elements or not isinstance(row, Coupled) or row.vanishes:
+        if j < 2 or self.dimension - j < 2 or self.elements or not isinstance(row, Coupled) or row.vanishes:
             return False
         return bool(row.offset) and not any(
             any(e[:j]) for i in range(j, self.dimension) for e in algebra.rate(self.rows, i)

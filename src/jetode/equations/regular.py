@@ -10,7 +10,7 @@ that can vanish:
 
     u0' = f0(u0) + c(u0) v,     v' = a(u0, v) + D(u0, v) w,     w' = P(u0, v, w)
 
-c = 1, f0 = 0 is u0' = u1.  A *driven* plane (order 4, docs/mathematics.md (3.15)) has an oscillator f, g that adds to
+c = 1, f0 = 0 is u0' = u1.  A *driven* plane (order 4, docs/mathematics.md (3.16)) has an oscillator f, g that adds to
 its highest rate,
 
     u0' = u1,     u1' = f1(u0, u1) + c1 f,     f' = a + D g,     g' = P

@@ -1,4 +1,4 @@
-"""A driven plane (order 4, docs/mathematics.md (3.15)): u0' = u1, u1' = F(u0, u1) + f, f' = g, g' = −ω² f.
+"""A driven plane (order 4, docs/mathematics.md (3.16)): u0' = u1, u1' = F(u0, u1) + f, f' = g, g' = −ω² f.
 
 What a sine drives from outside has no autonomous equation of its own two coordinates; with the drive as an oscillator
 beside them it has.  Given ω, the increments of u1 are linear in the coefficients of F and in the drive's two phases: ω
