@@ -16,7 +16,7 @@ from jetode.equations.polynomials import Library, Polynomial
 from jetode.equations.regular import RegularClosure
 from jetode.joint.forms.base import Candidate, Searched, Start
 from jetode.joint.jets import Jets
-from jetode.support.arrays import FloatArray
+from jetode.support.arrays import FloatArray, IntArray
 
 ORDER = 4
 DEGREE = 3  # of F: springs and frictions that are written down are cubic at most
@@ -33,7 +33,7 @@ class DriveSettings:
     slowest: float = 4.0  # periods of a drive that is told from drift
     finer: float = 4.0  # frequencies per line of the spectrum: its peak is never missed by more than a tenth
     chunk: int = 256  # frequencies at a time
-    gain: float = 40.0  # of BIC, per independent increments, over F alone: four times what two more terms cost
+    gain: float = 40.0  # twice the log-likelihood ratio to F alone: some four times what two more terms cost
     damping: float = 1e-6  # of a column's norm
 
 
@@ -94,6 +94,9 @@ def drive_frequency(jets: Jets) -> float | None:
         return None
     basis = np.linalg.qr(increments.columns)[0]
     rest = increments.target - basis @ (basis.T @ increments.target)
+    total = float(rest @ rest)
+    if not total > 0.0:
+        return None
     parts = np.array_split(grid, max(1, grid.size // SETTINGS.chunk))
     explained = np.concatenate([_explained(increments.waves(part), basis, rest) for part in parts])
     near = float(grid[int(np.argmax(explained))])
@@ -103,7 +106,7 @@ def drive_frequency(jets: Jets) -> float | None:
         method="bounded",
         options={"xatol": 1e-3 * step},
     )
-    total, independent = float(rest @ rest), duration / SETTINGS.window
+    independent = duration / SETTINGS.window
     left = max(total + float(found.fun), 1e-12 * total)
     return float(found.x) if independent * np.log(total / left) > SETTINGS.gain else None
 
@@ -116,7 +119,7 @@ class Increments:
     target: FloatArray
     columns: FloatArray
     begins: FloatArray
-    piece: FloatArray
+    piece: IntArray
     length: float
 
     @classmethod
@@ -127,7 +130,7 @@ class Increments:
         targets: list[FloatArray] = []
         columns: list[FloatArray] = []
         begins: list[FloatArray] = []
-        pieces: list[FloatArray] = []
+        pieces: list[IntArray] = []
         for i, piece in enumerate(jets.pieces()):
             inner = slice(piece.start + jets.trim, piece.stop - jets.trim)
             u = jets.u[inner, :2]
