@@ -45,7 +45,8 @@ def score_test(data: Data, form: Form, fit: Fit) -> float:
     """The predicted fall of the cost for the k absent terms of a larger library, which is χ² with k degrees of freedom
     for a right closure, as a standard normal variable (Wilson–Hilferty); NaN where the expansion is not finite.  The
     form has to be in the canonical gauge."""
-    own = max((sum(e) for row, e in zip(fit.terms.rows, fit.terms.exponents, strict=True) if row == form.order - 1),
+    learned = 1 if form["f1"] else form.order - 1  # of a driven plane F's row
+    own = max((sum(e) for row, e in zip(fit.terms.rows, fit.terms.exponents, strict=True) if row == learned),
               default=0)  # fmt: skip
     larger = larger_form(form, max(LARGER_DEGREE, own + 1))
     full = larger.terms(equation_of(fit.terms))

@@ -13,13 +13,13 @@ from typing import TypeGuard
 
 import numpy as np
 
+from jetode.equations.regular import DRIVEN_ORDER
 from jetode.joint.candidates import Found, Interrupt, Progress, by_bic, different, plausible, states_for
 from jetode.joint.choose_terms import choose_terms
 from jetode.joint.constraints import Constraints
 from jetode.joint.elements.known import with_known
 from jetode.joint.elements.naming import NONE, Functions, asks_for_function, imitates, search_elements
 from jetode.joint.forms.base import Candidate, hidden_library
-from jetode.joint.forms.driven import ORDER as DRIVEN_ORDER
 from jetode.joint.forms.driven import driven_planes
 from jetode.joint.forms.pole_free import candidate as plain_candidate
 from jetode.joint.forms.pole_free import whole_plane

@@ -13,12 +13,11 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from jetode.equations.polynomials import Library, Polynomial
-from jetode.equations.regular import RegularClosure
+from jetode.equations.regular import DRIVEN_ORDER, RegularClosure
 from jetode.joint.forms.base import Candidate, Searched, Start
 from jetode.joint.jets import Jets
 from jetode.support.arrays import FloatArray, IntArray
 
-ORDER = 4
 DEGREE = 3  # of F: springs and frictions that are written down are cubic at most
 SQUARE = (0, 0, 1, 0)  # the term of P whose coefficient is −ω²
 
@@ -60,7 +59,7 @@ class Driven(Searched):
             {},
             {(0, 0, 0): sizes[1] / sizes[0]},
             {SQUARE: -(omega**2) * sizes[0] / sizes[1]},
-            ORDER,
+            DRIVEN_ORDER,
             f1=LIBRARY.polynomial(big_f),
             c1={(0, 0): sizes[0]},
         )
@@ -73,7 +72,7 @@ LIBRARY = Library.total_degree(2, DEGREE)
 def driven() -> Driven:
     """Every term of F; the drive's own stays."""
     parts = (("f1", LIBRARY.exponents), ("c1", ((0, 0),)), ("a", ()), ("D", ((0, 0, 0),)), ("P", (SQUARE,)))
-    return Driven(ORDER, parts, required=frozenset([("P", SQUARE)]))
+    return Driven(DRIVEN_ORDER, parts, required=frozenset([("P", SQUARE)]))
 
 
 def driven_planes(jets: Jets) -> list[Candidate]:
