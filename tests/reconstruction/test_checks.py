@@ -113,13 +113,15 @@ def test_of_three_coordinates_a_closed_curve_under_noise_tells_too_little():
 
 
 def test_a_record_that_repeats_itself_tells_every_coefficient_twice():
-    """Once to fix it and once to check it; transients and records without noise tell more."""
+    """Once to fix it and once to check it; transients tell more, and no imitation leaves as little as rounding."""
     enough = replace(CYCLE, exponents=(0.0, -1.0), terms=3, told=6.0)
     assert judge(enough).trusted
     few = replace(enough, told=4.0)
     assert not judge(few).trusted and "tells no more than 4 numbers: 3 coefficients" in judge(few).reason
     assert judge(replace(few, transient=True)).trusted and judge(replace(few, told=np.inf)).trusted
     assert on_closed_curve(replace(few, exponents=(0.1, 0.0, -1.0), dimension=2.1))
+    clean = replace(few, clean=True, residual=3e-5)
+    assert not judge(clean).trusted and judge(replace(clean, residual=1e-9)).trusted
     assert Evidence.from_json(few.to_json()) == few and Evidence.from_json(GOOD.to_json()).told == np.inf
 
 

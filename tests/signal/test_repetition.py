@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from jetode.catalogue.systems import systems
-from jetode.signal.repetition import numbers_told, repeats_itself
+from jetode.signal.repetition import numbers_told, numbers_told_beyond, repeats_itself
 
 T = 0.1 * np.arange(3000)
 
@@ -46,3 +46,14 @@ def test_a_period_of_several_swings_is_found():
 
 def test_fewer_than_four_periods_show_nothing():
     assert numbers_told(np.cos(2.0 * np.pi * np.arange(300) / 100.0), 0.05) == np.inf
+
+
+@pytest.mark.parametrize("count", [750, 1500, 3000])
+def test_a_misfit_hides_harmonics_however_long_the_record(count):
+    """What an equation leaves of a record without noise does not average out."""
+    path = waves((1.0, 0.02, 0.003))[:count]
+    assert numbers_told_beyond(path, 1e-4) == 6
+    assert numbers_told_beyond(path, 2e-3) == 4
+    assert numbers_told_beyond(path, 1e-2) == 2
+    torus = np.cos(0.7 * T) + 0.5 * np.cos(0.7 * np.sqrt(2.0) * T)
+    assert numbers_told_beyond(torus[:count], 1e-2) == np.inf

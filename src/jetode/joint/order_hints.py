@@ -10,7 +10,6 @@ from jetode.support.arrays import FloatArray
 
 FNN_SAMPLES = 3000
 DELAY = 0.5  # tc: of the false neighbours
-ALIKE = 1e-3  # of std: what is left of a record without noise that repeats itself
 
 
 def _longest(prepared: Prepared) -> FloatArray:
@@ -37,4 +36,4 @@ def is_decay(prepared: Prepared) -> bool:
 
 def repeats_itself(prepared: Prepared) -> bool:
     """Whether a record cannot be told from a periodic one, whose closed curve has room in a plane."""
-    return repetition.repeats_itself(_longest(prepared), max(prepared.sigma, ALIKE))
+    return repetition.repeats_itself(_longest(prepared), max(prepared.sigma, repetition.ALIKE_CLEAN))

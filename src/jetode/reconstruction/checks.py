@@ -34,6 +34,7 @@ def _must_repeat(e: Evidence) -> bool:
 
 
 def _imitates(e: Evidence) -> bool:
+    """Whether another equation could leave as little."""
     return not (e.clean and e.residual < LIMITS.exact)
 
 
@@ -88,7 +89,7 @@ TOLD: Check[Evidence] = Check(
     ),
     lambda e: advice.TRANSIENT,
     at_least=LIMITS.told,
-    applies=lambda e: _noisy(e) and not e.transient and e.told < inf,
+    applies=lambda e: _imitates(e) and not e.transient and e.told < inf,
 )
 
 JOINT: tuple[Check[Evidence], ...] = (

@@ -23,7 +23,7 @@ from jetode.reconstruction.held_out import HeldOut, held_out
 from jetode.reconstruction.settings import EXAMINATION, INTEGRATION
 from jetode.records.series import Series
 from jetode.signal.oscillations import count_oscillations, fades, mean_drift
-from jetode.signal.repetition import numbers_told
+from jetode.signal.repetition import numbers_told, numbers_told_beyond
 from jetode.signal.spectrum import welch
 from jetode.support.arrays import FloatArray
 from jetode.support.threads import Beside
@@ -211,7 +211,8 @@ def _followed(
 def _told(joint: JointFit) -> float:
     """How many numbers the longest record tells, where it repeats itself."""
     signal = max((p.states[~np.isnan(p.states[:, 0]), 0] for p in joint.paths), key=len)
-    return numbers_told(signal / joint.identified.amplitude, joint.identified.sigma)
+    count = numbers_told_beyond if joint.prepared.clean else numbers_told
+    return count(signal / joint.identified.amplitude, joint.identified.sigma)
 
 
 def _certainty(joint: JointFit) -> float:

@@ -20,6 +20,7 @@ LEAST = 0.7  # autocorrelation of a smooth path after its period: noise and a sl
 NEAR = 0.02  # of the highest autocorrelation: a shorter lag is as good
 ALIKE = 0.5  # of the noise: what harmonics may leave of a path that cannot be told from a periodic one
 ROUGHLY = 2.0  # of the noise: what they may leave of a smoothed record, whose edges are round
+ALIKE_CLEAN = 1e-3  # of std: what is left of a record without noise that repeats itself
 SEEN = 3.0  # standard errors of a harmonic's amplitude
 SAMPLES = 2000  # of a path, which is smooth: more cost time
 FEW = 8  # harmonics that tell the period
@@ -28,10 +29,19 @@ FEW = 8  # harmonics that tell the period
 def numbers_told(path: FloatArray, sigma: float) -> float:
     """Two for every harmonic of a smooth ``path`` through as many samples with noise ``sigma`` that stands out of it;
     inf where the path does not repeat itself to within the noise."""
+    return _told(path, ALIKE * sigma, sigma * sqrt(2.0 / path.size))
+
+
+def numbers_told_beyond(path: FloatArray, misfit: float) -> float:
+    """Two for every harmonic of a ``path`` without noise that stands out of an equation's ``misfit``, which is no noise
+    and does not average out; inf where the path does not repeat itself."""
+    return _told(path, ROUGHLY * ALIKE_CLEAN, misfit)
+
+
+def _told(path: FloatArray, most_left: float, error: float) -> float:
+    """Two for every harmonic above the ``error`` of its amplitude; inf where harmonics leave more than ``most_left``."""
     found, left = _periodic(path)
-    if not left <= ALIKE * sigma:
-        return inf
-    return 2.0 * float(np.count_nonzero(np.hypot(*found) > SEEN * sigma * sqrt(2.0 / path.size)))
+    return 2.0 * float(np.count_nonzero(np.hypot(*found) > SEEN * error)) if left <= most_left else inf
 
 
 def repeats_itself(smoothed: FloatArray, sigma: float) -> bool:
