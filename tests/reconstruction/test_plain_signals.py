@@ -64,8 +64,8 @@ def test_inertia_that_changes_with_the_velocity_is_found_in_a_decay():
 
 def test_the_harmonics_of_one_oscillator_are_not_two_linear_ones():
     """A jerk flow with the cube of its velocity has, on its curve, the frequencies ω and 3ω and next to nothing else: a
-    linear equation of order 4 with both leaves 2e-5 of it, one of the plane with four coefficients 5e-6.  Neither is its
-    law: three harmonics stand out of that, six numbers."""
+    linear equation of order 4 with both leaves 2e-5 of it, one of the plane with four coefficients 5e-6.  Neither is
+    its law: three harmonics stand out of that, six numbers."""
     rows = [{(0, 1, 0): 1.0}, {(0, 0, 1): 1.0}]
     rows.append({(0, 0, 1): -1.57, (1, 0, 0): -2.88, (0, 1, 0): -1.34, (0, 3, 0): -1.33})
     run = integrate(Field.polynomial(rows), [0.5, 0.0, 0.0], 6000, 0.06, rtol=1e-11, atol=1e-13)

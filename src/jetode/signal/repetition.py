@@ -39,7 +39,7 @@ def numbers_told_beyond(path: FloatArray, misfit: float) -> float:
 
 
 def _told(path: FloatArray, most_left: float, error: float) -> float:
-    """Two for every harmonic above the ``error`` of its amplitude; inf where harmonics leave more than ``most_left``."""
+    """Two for every harmonic above ``error``; inf where harmonics leave more than ``most_left``."""
     found, left = _periodic(path)
     return 2.0 * float(np.count_nonzero(np.hypot(*found) > SEEN * error)) if left <= most_left else inf
 
