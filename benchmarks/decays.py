@@ -1,5 +1,5 @@
-"""Decays as whole reconstructions: linear, cubic and sine-like ones, with cubic friction, of a beam whose inertia
-changes as it bends, several of one system, and two coupled masses.
+"""Decays as whole reconstructions: linear, cubic and sine-like ones, with cubic friction, with cubes of both, of a
+beam whose inertia changes as it bends, several of one system, and two coupled masses.
 
     python benchmarks/decays.py [--seeds 20] [--only NAME ...] [--noise 0,0.01,0.05] [--out decays-out]
 
@@ -73,6 +73,11 @@ def beam(_: float, s: Sequence[float]) -> list[float]:
     return [s[1], -s[0] - 0.03 * s[1] - 0.3 * s[0] * s[1] ** 2]
 
 
+def two_cubes(_: float, s: Sequence[float]) -> list[float]:
+    """x'' = −x − 0.03 x' − 0.5 x³ − 0.1 x'³."""
+    return [s[1], -s[0] - 0.03 * s[1] - 0.5 * s[0] ** 3 - 0.1 * s[1] ** 3]
+
+
 def masses(_: float, s: Sequence[float]) -> list[float]:
     """Two masses, one spring between them."""
     pull = 0.6 * (s[2] - s[0])
@@ -82,6 +87,7 @@ def masses(_: float, s: Sequence[float]) -> list[float]:
 LINEAR: Law = {(1, 0): -1.0, (0, 1): -0.06}
 CUBIC: Law = {**LINEAR, (3, 0): -0.5}
 FRICTION: Law = {(1, 0): -1.0, (0, 1): -0.03, (0, 3): -0.1}
+TWO_CUBES: Law = {**FRICTION, (3, 0): -0.5}
 BEAM: Law = {(1, 0): -1.0, (0, 1): -0.03, (1, 2): -0.3}
 SINE: Law = {(0, 1): -0.06, (1,): -1.0}
 MASSES: Law = {(1, 0, 0, 0): -3.0, (0, 1, 0, 0): -0.074, (0, 0, 1, 0): -3.7004, (0, 0, 0, 1): -0.04}
@@ -89,6 +95,7 @@ DECAYS = {
     "linear": Decay(linear, 2, LINEAR),
     "cubic": Decay(cubic, 2, CUBIC, 2.0),
     "cubic friction": Decay(friction, 2, FRICTION, 2.0),
+    "two cubes": Decay(two_cubes, 2, TWO_CUBES, 2.0),
     "beam": Decay(beam, 2, BEAM, 2.0),
     "sine": Decay(sine, 2, SINE, 2.0, frequency=1.0),
     "two masses": Decay(masses, 4, MASSES),

@@ -62,6 +62,15 @@ def test_inertia_that_changes_with_the_velocity_is_found_in_a_decay():
     assert law(model) == pytest.approx({(1, 0): -1.0, (0, 1): -0.03, (1, 2): -0.3}, rel=0.05)
 
 
+def test_a_power_that_is_nearly_a_cube_is_a_cube():
+    """x'' = −x − 0.03 x' − 0.5 x³ − 0.1 x'³: a function for one of the cubes follows it too, as sign(x)|x|^2.96."""
+    law_of = {(1, 0): -1.0, (0, 1): -0.03, (3, 0): -0.5, (0, 3): -0.1}
+    run = integrate(Field.polynomial([{(0, 1): 1.0}, law_of]), [2.0, 0.0], 1500, T[1], rtol=1e-10, atol=1e-12)
+    model = graded(run.states[:, 0].copy(), 0.05, 1)
+    assert model.verdict.grade == "exact" and model.order == 2 and not model.elements
+    assert law(model) == pytest.approx(law_of, rel=0.1)
+
+
 def test_the_harmonics_of_one_oscillator_are_not_two_linear_ones():
     """A jerk flow with the cube of its velocity has, on its curve, the frequencies ω and 3ω and next to nothing else: a
     linear equation of order 4 with both leaves 2e-5 of it, one of the plane with four coefficients 5e-6.  Neither is

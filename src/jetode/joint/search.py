@@ -36,6 +36,7 @@ from jetode.joint.shooting.gaussnewton import Fit
 
 FREE = Constraints()
 CUBE = 3
+NEARLY = 0.3  # of a fitted exponent: noise of 5 % moves it by 0.05, and no other whole odd number is near
 
 
 def term_price(n_samples: int, n_terms: int) -> float:
@@ -65,7 +66,7 @@ def search(
     asked = asks_for_function(prepared, order, functions)
     named = _with_functions(prepared, order, functions, interrupt, progress) if asked else None
     if _names(named):
-        return named
+        return _rather_cubes(named, prepared, order, interrupt)
     first_rung, *others = ladder(order)
     first = climb(prepared, order, [first_rung], interrupt, progress, constraints)
     if interrupt():
@@ -74,7 +75,7 @@ def search(
         return _beside(first, named) if asked else _challenged(first, prepared, order, functions, interrupt, progress)
     named = named if asked else _with_functions(prepared, order, functions, interrupt, progress)
     if _names(named):
-        return named
+        return _rather_cubes(named, prepared, order, interrupt)
     first = _second_chance(prepared, order, first_rung, first, interrupt, progress, constraints)
     if first.satisfies():
         return _beside(first, named)
@@ -161,6 +162,17 @@ def _challenged(
     if _names(named) and named.candidates[0].bic < found.candidates[0].bic:
         return _beside(named, found)
     return _beside(found, named)
+
+
+def _rather_cubes(named: Found, prepared: Prepared, order: int, interrupt: Interrupt) -> Found:
+    """An equation of the plane with a power that is nearly a cube, or the cubic polynomial where that is likelier; the
+    other is its rival."""
+    fit = named.candidates[0].fit
+    elements = [placed.element for placed in equation_of(fit.terms).elements] if fit and order == 2 else []
+    if not any(e.kind == "power" and abs(e.named["exponent"] - CUBE) < NEARLY for e in elements):
+        return named
+    cubes = _whole_plane(compared_on(prepared, order, fine=True), interrupt)
+    return _beside(cubes, named) if _is_likelier(cubes, named) else _beside(named, cubes if cubes.candidates else None)
 
 
 def _names(named: Found | None) -> TypeGuard[Found]:
@@ -270,10 +282,19 @@ def _in_whole_plane(problem: Problem, found: Found, interrupt: Interrupt) -> Fou
         return found
     if max(map(sum, best.fit.terms.exponents)) < CUBE or any(max(e[1:]) > 1 for e in best.form["P"]):
         return found
+    other = _whole_plane(problem, interrupt)
+    return other if _is_likelier(other, found) else found
+
+
+def _whole_plane(problem: Problem, interrupt: Interrupt) -> Found:
+    """Every cubic term of the plane, selected; nothing where no path follows."""
     selected = _selected(problem, begun(problem, [whole_plane()], interrupt), interrupt)
-    other = _ranked(problem, [candidate for _, candidate in selected])
-    likelier = bool(other.candidates) and other.candidates[0].bic < best.bic
-    return other if likelier and other.satisfies() else found
+    return _ranked(problem, [candidate for _, candidate in selected])
+
+
+def _is_likelier(other: Found, found: Found) -> bool:
+    """Whether the best of another search satisfies with a lower BIC."""
+    return bool(other.candidates) and other.candidates[0].bic < found.candidates[0].bic and other.satisfies()
 
 
 def _selected(problem: Problem, plain: Sequence[Candidate], interrupt: Interrupt) -> list[tuple[Fit, Candidate]]:
