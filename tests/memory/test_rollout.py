@@ -8,7 +8,7 @@ import pytest
 from jetode.equations.polynomials import Library
 from jetode.integration.dop853 import integrate
 from jetode.memory.closure import MemoryClosure
-from jetode.memory.rollout import rollouts
+from jetode.memory.rollout import rollouts, stretches
 from jetode.memory.sensitivity import sensitivities
 
 
@@ -74,3 +74,19 @@ def test_failure_is_nan_from_there_on():
     lost = np.isnan(run[0])
     assert lost[-1] and not lost[0] and np.all(np.diff(lost.astype(int)) >= 0)
     assert np.isfinite(run[1]).all()
+
+
+def test_runs_with_coefficients_of_their_own_and_in_stretches_are_the_same():
+    """Bit by bit: runs do not know of each other, nor of where they were interrupted."""
+    one, other = closure(), closure(seed=1)
+    states = np.random.default_rng(2).standard_normal((11, 4)) * 0.3
+    owner = np.arange(11) % 2
+    parent, variable, _ = one.program
+    own = np.stack([one.program[2], other.program[2]])[owner]
+    given = 1 / 30, 2, 50.0, one.memory_rows
+    first, _, reached = stretches(states, 7, *given, (parent, variable, own))
+    then = stretches(reached, 14, *given, (parent, variable, own))[0]
+    together = np.hstack([first, then])
+    for i, made in enumerate((one, other)):
+        alone = rollouts(states[owner == i], 20, *given, made.program)[0]
+        np.testing.assert_array_equal(together[owner == i], alone)

@@ -3,6 +3,7 @@ each scored by rollouts into the folds that its coefficients have not seen."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import comb
@@ -10,13 +11,13 @@ from math import comb
 import numpy as np
 
 from jetode.equations.polynomials import Exponents, Library
-from jetode.integration.windowed_prediction_time import window_samples, windowed_rms
 from jetode.memory.closure import MemoryClosure
 from jetode.memory.ground import Ground
 from jetode.memory.legendre import MemoryFilter
 from jetode.memory.regression import Stretch
+from jetode.memory.scoring import held_out_scores
 from jetode.memory.settings import MemorySettings
-from jetode.support.arrays import BoolArray, FloatArray
+from jetode.support.arrays import FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,49 +113,28 @@ def build(ground: Ground, q: int, theta: float, settings: MemorySettings, wanted
     return Memory(ground, template, stretches, starts, wanted or degree)
 
 
-def candidate(
+def candidates(
     memory: Memory,
     exponents: tuple[Exponents, ...],
-    recipe: tuple[tuple[float, float], ...],
-    coefficients: dict[int, FloatArray],
+    recipes: Sequence[tuple[tuple[float, float], ...]],
+    coefficients: Sequence[dict[int, FloatArray]],
     truth: FloatArray,
     settings: MemorySettings,
-) -> Candidate | None:
-    """Coefficients without each fold, with the scores of their forecasts; None where there are none."""
-    if not all(np.isfinite(c).all() for c in coefficients.values()):
-        return None
-    scores, first = [], 0
-    for fold in memory.folds:
-        states = memory.starts[fold]
-        closure = replace(memory.template, exponents=exponents, coefficients=coefficients[fold])
-        scores.append(_scores(closure, states, truth[first : first + len(states)], memory.ground, settings))
-        first += len(states)
-    return Candidate(memory, exponents, recipe, coefficients, np.concatenate(scores))
-
-
-def _scores(
-    closure: MemoryClosure, states: FloatArray, truth: FloatArray, ground: Ground, settings: MemorySettings
-) -> FloatArray:
-    """Scores of the forecasts from some states: over a first stretch, to the end for those that still hold there."""
-    steps = ground.trials.steps
-    look = max(window_samples(ground.trials.period), round(settings.look * ground.trials.period))
-    if look >= steps:
-        return score(closure.ahead(states, steps, ground.dt), truth, ground, settings)[0]
-    out, going = score(closure.ahead(states, look, ground.dt), truth[:, : look + 1], ground, settings)
-    if going.any():
-        out[going] = score(closure.ahead(states[going], steps, ground.dt), truth[going], ground, settings)[0]
-    return out
-
-
-def score(
-    forecasts: FloatArray, truth: FloatArray, ground: Ground, settings: MemorySettings
-) -> tuple[FloatArray, BoolArray]:
-    """Valid prediction times, averaged over the thresholds, of each forecast; and which of them hold to their end."""
-    trials = ground.trials
-    width = min(window_samples(trials.period), truth.shape[1])
-    worst = np.maximum.accumulate(windowed_rms((forecasts - truth) / trials.spread, width), axis=1)
-    scores = np.mean([(worst <= t).sum(axis=1) for t in settings.thresholds], axis=0) / trials.period
-    return np.asarray(scores), np.asarray(worst[:, -1] <= max(settings.thresholds))
+) -> list[Candidate]:
+    """Those that recipes have led to, with coefficients without each fold, and the scores of their forecasts; not those
+    that have none."""
+    sound = [
+        pair for pair in zip(recipes, coefficients, strict=True) if all(np.isfinite(c).all() for c in pair[1].values())
+    ]
+    if not sound:
+        return []
+    owners = np.repeat(memory.folds, [len(memory.starts[fold]) for fold in memory.folds]).tolist()
+    own = np.stack([c[fold] for _, c in sound for fold in owners])
+    states = np.concatenate([memory.starts[fold] for fold in memory.folds])
+    closure = replace(memory.template, exponents=exponents, coefficients=own)
+    forecasts = np.tile(states, (len(sound), 1)), np.tile(truth, (len(sound), 1))
+    scores = held_out_scores(closure, *forecasts, memory.ground, settings).reshape(len(sound), -1)
+    return [Candidate(memory, exponents, *pair, s) for pair, s in zip(sound, scores, strict=True)]
 
 
 def library_of(memory: Memory) -> Library:

@@ -14,6 +14,7 @@ from scipy.interpolate import CubicSpline, make_interp_spline
 
 from jetode.signal.scales import filled
 from jetode.support.arrays import BoolArray, FloatArray
+from jetode.support.compiled import kernel
 
 FEWEST_FOR_QUINTIC = 8
 
@@ -59,18 +60,14 @@ class Clock:
         """Where ``count`` points of so many samples stand, in samples."""
         return (samples - 1 - self.late) - self.step * np.arange(count, dtype=np.float64)[::-1]
 
-    def ahead(self, values: FloatArray, slopes: FloatArray, steps: int) -> FloatArray:
-        """Rollouts at :attr:`pace` from the last point on → the last sample and ``steps`` samples after it."""
+    def ahead(self, values: FloatArray, slopes: FloatArray, unit: float, steps: int, first: int = 0) -> FloatArray:
+        """Rollouts at :attr:`pace` from the last point on, their slopes per ``unit`` of it → what stands ``first`` …
+        ``steps`` samples after the last one."""
         if self.averaging == 1:
-            return values[:, : steps + 1]
-        at = (self.late + np.arange(steps + 1)) / self.averaging
-        left = np.floor(at).astype(np.int64)
-        s = at - left
-        y0, y1 = values[:, left], values[:, left + 1]
-        d0, d1 = slopes[:, left], slopes[:, left + 1]
-        a = d0 - (y1 - y0)
-        b = (y1 - y0) - d1
-        return y0 + s * (y1 - y0) + s * (1 - s) * ((1 - s) * a + s * b)
+            return values[:, first : steps + 1]
+        out = np.empty((values.shape[0], steps + 1 - first))
+        _between(values, slopes, unit, self.late, self.averaging, first, out)
+        return out
 
     def reach(self, steps: int) -> int:
         """Points of a rollout at :attr:`pace` that :meth:`ahead` needs after the first."""
@@ -80,6 +77,22 @@ class Clock:
     def pace(self) -> int:
         """Steps from one point of a rollout to the next: the samples of a sparse record are enough."""
         return self.division
+
+
+@kernel(error_model="numpy", _nrt=False)
+def _between(
+    values: FloatArray, slopes: FloatArray, unit: float, late: float, averaging: int, first: int, out: FloatArray
+) -> None:
+    """Hermite's cubics through the points of rollouts, at samples ``first`` … after the last."""
+    for k in range(out.shape[1]):
+        at = (late + (first + k)) / averaging
+        left = int(np.floor(at))
+        s = at - left
+        for r in range(out.shape[0]):
+            y0, y1 = values[r, left], values[r, left + 1]
+            a = unit * slopes[r, left] - (y1 - y0)
+            b = (y1 - y0) - unit * slopes[r, left + 1]
+            out[r, k] = y0 + s * (y1 - y0) + s * (1 - s) * ((1 - s) * a + s * b)
 
 
 def bridged(values: FloatArray, longest: float) -> tuple[FloatArray, BoolArray]:

@@ -16,7 +16,7 @@ from jetode.equations.equation import Equation, Readout
 from jetode.equations.polynomials import Exponents, Polynomial, from_json, graded_order, scale, to_json
 from jetode.memory.clock import Clock, bridged
 from jetode.memory.legendre import MemoryFilter, memory_matrices
-from jetode.memory.rollout import Program, monomial_table, rollouts
+from jetode.memory.rollout import Program, program_of, rollouts
 from jetode.support.arrays import FloatArray, IntArray
 from jetode.support.errors import InputError
 
@@ -70,10 +70,7 @@ class MemoryClosure:
     @property
     def program(self) -> Program:
         """The monomials as a table and a coefficient for each of its entries."""
-        parent, variable, slots = monomial_table(self.exponents, self.q + 1)
-        coefficients = np.zeros(parent.size)
-        coefficients[slots] = self.coefficients
-        return parent, variable, coefficients
+        return program_of(self.exponents, self.q + 1, self.coefficients)
 
     @cached_property
     def memory_rows(self) -> FloatArray:
@@ -113,12 +110,20 @@ class MemoryClosure:
 
     def ahead(self, states: FloatArray, steps: int, dt: float) -> FloatArray:
         """From states at the last point of the clock on: the last sample and ``steps`` after it."""
+        runs, slopes = rollouts(states, self.clock(dt).reach(steps), *self.steps(dt), self.program)
+        return self.read(runs, slopes, steps, dt)
+
+    def steps(self, dt: float) -> tuple[float, int, float, FloatArray]:
+        """How rollouts go: from point to point, in so many steps, within what bound, with which memory."""
         clock = self.clock(dt)
         pace = clock.step * clock.pace * dt / self.period
-        count = clock.reach(steps)
-        divisions = runge_kutta_steps(self.memory_rows, pace)
-        runs, slopes = rollouts(states, count, pace, divisions, self.bound, self.memory_rows, self.program)
-        return self.mean + self.spread * clock.ahead(runs, pace * slopes, steps)
+        return pace, runge_kutta_steps(self.memory_rows, pace), self.bound, self.memory_rows
+
+    def read(self, runs: FloatArray, slopes: FloatArray, steps: int, dt: float, first: int = 0) -> FloatArray:
+        """The record's values along rollouts: ``first`` … ``steps`` samples after the last."""
+        clock = self.clock(dt)
+        pace = clock.step * clock.pace * dt / self.period
+        return self.mean + self.spread * clock.ahead(runs, slopes, pace, steps, first)
 
     # -- the equation --------------------------------------------------------------------------------
 

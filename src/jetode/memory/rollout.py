@@ -1,8 +1,8 @@
 """Rollouts of memory closures (docs/mathematics.md (7.3), (7.6)) by classical Runge–Kutta steps, compiled and batched.
 
 The state is (x, m_0 … m_{q−1}).  The rate of x is Σ_k p_k φ_k with monomials φ that come from a table, one
-multiplication each; the other rows are linear.  Runs go side by side, :data:`LANES` at a time: the last index of every
-array counts them.
+multiplication each; the other rows are linear.  Runs go side by side, :data:`LANES` at a time, each with
+coefficients of its own: the last index of every array counts them.
 """
 
 from __future__ import annotations
@@ -16,13 +16,22 @@ from jetode.support.arrays import FloatArray, IntArray
 from jetode.support.compiled import kernel, leaf
 from jetode.support.lanes import LANES, add_product, fill, multiply, weighted_rows
 
-Program = tuple[IntArray, IntArray, FloatArray]  # parent and variable of each monomial of the table, its coefficient
+# parent and variable of each monomial of the table, and its coefficient, or (runs, table) coefficients
+Program = tuple[IntArray, IntArray, FloatArray]
 
 
 @lru_cache(maxsize=64)
 def monomial_table(exponents: tuple[Exponents, ...], n_variables: int) -> tuple[IntArray, IntArray, IntArray]:
     """:func:`.monomial_program`, kept: many coefficients share their monomials."""
     return monomial_program(exponents, n_variables)
+
+
+def program_of(exponents: tuple[Exponents, ...], n_variables: int, coefficients: FloatArray) -> Program:
+    """The table of some monomials with their coefficients, or (runs, monomials) of them; 0 for others of the table."""
+    parent, variable, slots = monomial_table(exponents, n_variables)
+    placed = np.zeros((*coefficients.shape[:-1], parent.size))
+    placed[..., slots] = coefficients
+    return parent, variable, placed
 
 
 @leaf()
@@ -104,15 +113,24 @@ def rollouts(
     states: FloatArray, steps: int, step: float, divisions: int, bound: float, linear: FloatArray, program: Program
 ) -> tuple[FloatArray, FloatArray]:
     """x and x' (starts, steps + 1) from each row of ``states``; NaN from where |x| leaves ``bound``."""
-    groups = in_lanes(states)
-    out, slopes = np.full((2, len(groups), steps + 1, LANES), np.nan)
+    return stretches(states, steps + 1, step, divisions, bound, linear, program)[:2]
+
+
+def stretches(
+    states: FloatArray, points: int, step: float, divisions: int, bound: float, linear: FloatArray, program: Program
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The same at so many points from the states on, and the states (starts, d) at the point after them, from which
+    those inside of ``bound`` can go on."""
+    groups, (parent, variable, coefficients) = in_lanes(states), program
+    own = in_lanes(np.broadcast_to(coefficients, (len(states), parent.size)))
+    out, slopes = np.full((2, len(groups), points, LANES), np.nan)
     d = states.shape[1]
-    room = np.empty((d, LANES)), np.zeros((4, d, LANES)), np.empty((program[0].size, LANES))
-    for state, *into in zip(groups, out, slopes, strict=True):
-        _rollouts(state, step, divisions, linear, *program, *room, bound, *into)
+    room = np.empty((d, LANES)), np.zeros((4, d, LANES)), np.empty((parent.size, LANES))
+    for state, given, *into in zip(groups, own, out, slopes, strict=True):
+        _rollouts(state, step, divisions, linear, parent, variable, given, *room, bound, *into)
     lost = np.logical_or.accumulate(~(np.abs(out) < bound), axis=1)
     out[lost] = slopes[lost] = np.nan
-    return by_run(out)[: len(states)], by_run(slopes)[: len(states)]
+    return by_run(out)[: len(states)], by_run(slopes)[: len(states)], by_run(groups)[: len(states)]
 
 
 def in_lanes(states: FloatArray) -> FloatArray:

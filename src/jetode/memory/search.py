@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from jetode.equations.polynomials import Exponents
-from jetode.memory.candidates import Candidate, Memory, build, candidate, library_of
+from jetode.memory.candidates import Candidate, Memory, build, candidates, library_of
 from jetode.memory.closure import MemoryClosure
 from jetode.memory.gauss_newton import linearised
 from jetode.memory.ground import Ground
@@ -85,12 +85,13 @@ class Search:
     ) -> list[Candidate]:
         """The candidates of every ridge, best first; a Gram matrix of one step has the fold in it."""
         chosen = next(iter(grams.values())).chosen(frozenset(monomials))
-        tried = []
-        for ridge in self.settings.ridges if length else self.settings.first_ridges:
-            coefficients = {f: gram.solve(chosen, ridge, None if length else f) for f, gram in grams.items()}
-            recipe = (*before, (length, ridge))
-            tried.append(candidate(memory, monomials, recipe, coefficients, self.truth, self.settings))
-        return sorted((c for c in tried if c is not None), key=lambda c: -c.score)
+        ridges = self.settings.ridges if length else self.settings.first_ridges
+        recipes = [(*before, (length, ridge)) for ridge in ridges]
+        coefficients = [
+            {f: gram.solve(chosen, ridge, None if length else f) for f, gram in grams.items()} for ridge in ridges
+        ]
+        tried = candidates(memory, monomials, recipes, coefficients, self.truth, self.settings)
+        return sorted(tried, key=lambda c: -c.score)
 
 
 def neighbours(best: Candidate, settings: MemorySettings) -> list[tuple[int, float]]:

@@ -41,7 +41,7 @@ class MemorySettings:
     final: int = 4000  # of a pass of the members' own fit, which is made once
     hopeless: float = 0.4  # of the best score: below, no pass helps
     points_per_order: float = 1.5  # steps in θ for each of q coefficients at least: fewer do not determine them
-    look: float = 1.5  # of a forecast before those that have failed are left: most settings fail sooner
+    look: float = 0.75  # of a forecast at a time, after which those that have failed are left: most fail within two
     thresholds: tuple[float, ...] = (0.1, 0.2, 0.4, 0.8)  # std: a single one rewards luck
     members: int = 5  # settings whose median is the forecast: two wild members of five do no harm
     thrift: float = 0.06  # power of the number of terms that a score is divided by: equal scores go to fewer terms

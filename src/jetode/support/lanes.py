@@ -79,16 +79,19 @@ def _add_product(builder: Any, out: Vector, a: Vector, b: Vector) -> Vector:
 
 
 def _weighted(context: Any, builder: Any, kinds: Any, values: Any, row_of: Callable[[Any], Any], span: Any) -> None:
-    """out = Σ_j coefficients[j] table[row_of(j)] over ``span``, kept in a register until its end."""
+    """out = Σ_j coefficients[j] table[row_of(j)] over ``span``, kept in a register until its end; the coefficients are
+    numbers, or rows with one for each lane."""
     out, coefficients, table = (
         context.make_array(kind)(context, builder, value).data
         for kind, value in zip(kinds[:3], values[:3], strict=True)
     )
-    table = builder.bitcast(table, ROW.as_pointer())
+    table, rows = builder.bitcast(table, ROW.as_pointer()), kinds[1].ndim > 1
+    coefficients = builder.bitcast(coefficients, ROW.as_pointer()) if rows else coefficients
     total = cgutils.alloca_once_value(builder, ir.Constant(ROW, [0.0] * LANES))
     with cgutils.for_range_slice(builder, *span, ir.Constant(span[0].type, 1)) as (j, _):
         row = builder.load(builder.gep(table, [row_of(j)]), align=8)
-        weight = everywhere_on(builder, builder.load(builder.gep(coefficients, [j])))
+        weight = builder.load(builder.gep(coefficients, [j]), align=8)
+        weight = weight if rows else everywhere_on(builder, weight)
         builder.store(_add_product(builder, builder.load(total), row, weight), total)
     builder.store(builder.load(total), builder.bitcast(out, ROW.as_pointer()), align=8)
 
@@ -98,7 +101,8 @@ def weighted_rows(context: Any, out: Any, coefficients: Any, table: Any) -> Any:
     """out = Σ_j coefficients[j] table[j] over all coefficients."""
 
     def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        count = context.make_array(signature.args[1])(context, builder, values[1]).nitems
+        shape = context.make_array(signature.args[1])(context, builder, values[1]).shape
+        count = cgutils.unpack_tuple(builder, shape)[0]
         span = ir.Constant(count.type, 0), count
         _weighted(context, builder, signature.args, values, lambda j: j, span)
         return context.get_dummy_value()

@@ -16,33 +16,8 @@ from jetode.joint.shooting.element_steps import add_parameters, chain_rule
 from jetode.joint.shooting.lanes import _advance, _slope, _stage, _step_lengths
 from jetode.joint.shooting.sums import CHUNK, KERNEL, LEAF, _add_symmetric, _hermite, _mirror, padded
 from jetode.support.compiled import inlined, kernel, leaf
+from jetode.support.lane_blocks import add_forcing, add_sample, propagate, respond
 from jetode.support.lanes import LANES, add_product, fill, multiply, weighted_sum
-
-
-@leaf(**LEAF, forceinline=False)
-def _respond(axes, h, a, b, jacobians, responses, products, propagator, part):
-    """How a step's stages act on its end: R_i = h (b_i 1 + Σ_{l>i} a_li R_l J_l) into ``responses``, and the
-    ``propagator`` 1 + Σ_i R_i J_i."""
-    d, s = len(axes), b.shape[0]
-    for c in range(d):
-        for e in range(d):
-            fill(propagator[c, e], 1.0 if c == e else 0.0)
-    for i in range(s - 1, -1, -1):
-        for c in range(d):
-            for e in range(d):
-                multiply(responses[i, c, e], h, b[i] if c == e else 0.0)
-        for k in range(i + 1, s):
-            if a[k, i] != 0.0:
-                multiply(part, h, a[k, i])
-                for c in range(d):
-                    for e in range(d):
-                        add_product(responses[i, c, e], part, products[k, c, e])
-        for c in range(d):
-            for e in range(d):
-                multiply(products[i, c, e], responses[i, c, 0], jacobians[i, 0, e])
-                for m in range(1, d):
-                    add_product(products[i, c, e], responses[i, c, m], jacobians[i, m, e])
-                add_product(propagator[c, e], products[i, c, e], 1.0)
 
 
 @leaf(**LEAF, forceinline=False)
@@ -55,11 +30,11 @@ def _sensitivity_step(
     ``slopes`` are the coefficients times the powers that come down in ∂x'/∂x.
 
     The stages of S are ``K_i = J_i (S + h Σ_j a_ij K_j) + F_i``, linear in S and in the forcing ``F_i = ∂x'/∂θ``:
-    with R_i as above the step is ``S → (1 + Σ_i R_i J_i) S + Σ_i R_i F_i``, and the products of small matrices are
-    made once for all columns.
+    with R_i of :func:`.respond` the step is ``S → (1 + Σ_i R_i J_i) S + Σ_i R_i F_i``, and the products of small
+    matrices are made once for all columns.
     """
-    d, columns, s = len(axes), big_s.shape[1], b.shape[0]
-    for i in range(s):
+    d = len(axes)
+    for i in range(b.shape[0]):
         table = tables[i]
         _stage(axes, x, h, i, coefficients, chain, parent, variable, offsets, slots, elements, a, stages, table,
                curves[i], trial, part)  # fmt: skip
@@ -69,17 +44,10 @@ def _sensitivity_step(
         if elements[0].shape[0] > 0:
             chain_rule(axes, slopes, partials, elements[0], table, curves[i], chain, jacobians[i], through[i])
     _advance(axes, x, h, b, stages, part)
-    _respond(axes, h, a, b, jacobians, responses, products, propagator, part)
-    for c in range(d):
-        for m in range(columns):
-            multiply(out[c, m], propagator[c, 0], big_s[0, m])
-            for e in range(1, d):
-                add_product(out[c, m], propagator[c, e], big_s[e, m])
+    respond(axes, h, a, b, jacobians, responses, products, propagator)
+    propagate(axes, out, propagator, big_s)
     for row in range(chain, d):
-        for m in range(free_offsets[row], free_offsets[row + 1]):
-            for c in range(d):
-                for i in range(s):
-                    add_product(out[c, d + m], responses[i, c, row], tables[i, free_slots[m]])
+        add_forcing(axes, out, responses, tables, free_slots, row, free_offsets[row], free_offsets[row + 1])
     if elements[1].shape[0] > 0:
         add_parameters(axes, elements[1], through, curves, responses, d + free_slots.shape[0], out)
 
@@ -111,22 +79,6 @@ def _slope_sensitivity(
         m, p = elements[1][column, 0], 2 + elements[1][column, 1]
         for lane in range(LANES):
             out[d + free_slots.shape[0] + column, lane] += through[0, m, lane] * curves[m, lane, p]
-
-
-@leaf(**LEAF, forceinline=False)
-def _add_samples(d, v, r, sums, count, by_coefficient):
-    """One sample of every lane, ``v`` = √ω ∂x_0/∂(X_k, θ) and ``r`` its weighted residual, to the ``sums`` of the
-    lane's node [∂X, ∂θ, r] and as a row of ``by_coefficient`` each."""
-    columns = v.shape[0]
-    for e in range(d):
-        for g in range(columns):
-            add_product(sums[e, g], v[e], v[g])
-        add_product(sums[e, columns], v[e], r)
-    for lane in range(LANES):
-        row = by_coefficient[count + lane]
-        for g in range(d, columns):
-            row[g - d] = v[g, lane]
-        row[columns - d] = r[lane]
 
 
 def linearise(states, coefficients, linear):
@@ -162,7 +114,7 @@ def _linearise_scratch(data, program, n_free):
         np.empty((s, d, LANES)), np.empty((s, program.parent.shape[0], LANES)), np.empty((s, n_elements, LANES, ROOM)),
         np.zeros((s, d, n_elements, LANES)), jacobians, np.empty((s, d, d, LANES)), np.empty((s, d, d, LANES)),
         np.empty((d, d, LANES)), np.empty((d + n_elements, LANES)), np.empty((d + n_elements, LANES)),
-        np.empty((d, columns, LANES)), np.empty((d, columns, LANES)), np.zeros((4, columns, LANES)),
+        np.empty((d, columns, LANES)), np.empty((d, columns, LANES)), np.zeros((3, columns, LANES)),
         np.empty((d, columns + 1, LANES)), np.zeros((10, LANES)), np.zeros((rows, padded(n_free + 1))),
     )  # fmt: skip
 
@@ -178,7 +130,7 @@ def _linearise(
     (stages, tables, curves, through, jacobians, responses, products, propagator, trial, x, big_s, big_next, ends, sums,
      edges, by_coefficient) = scratch  # fmt: skip
     n_nodes, d, columns = first.shape[0], len(axes), big_s.shape[1]
-    v, left_value, left_slope, right_slope = ends[0], ends[1], ends[2], ends[3]
+    left_value, left_slope, right_slope = ends[0], ends[1], ends[2]
     left, before, after, h, r, part, w = edges[0], edges[1], edges[2], edges[3], edges[4], edges[5], edges[6:]
     count = np.int64(0)  # not the constant 0, for which numba would compile the sum as well
     for group in range(0, n_nodes, LANES):
@@ -239,12 +191,7 @@ def _linearise(
                     add_product(r, w[1], before)
                     add_product(r, w[2], x[0])
                     add_product(r, w[3], after)
-                    for e in range(columns):
-                        multiply(v[e], w[0], left_value[e])
-                        add_product(v[e], w[1], left_slope[e])
-                        add_product(v[e], w[2], big_s[0, e])
-                        add_product(v[e], w[3], right_slope[e])
-                    _add_samples(d, v, r, sums, count, by_coefficient)
+                    add_sample(axes, w, ends, big_s, r, sums, by_coefficient, count)
                     count += LANES
             for lane in range(min(LANES, n_nodes - group)):
                 k = group + lane
