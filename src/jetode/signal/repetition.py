@@ -22,13 +22,15 @@ ALIKE = 0.5  # of the noise: what harmonics may leave of a path that cannot be t
 ROUGHLY = 2.0  # of the noise: what they may leave of a smoothed record, whose edges are round
 ALIKE_CLEAN = 1e-3  # of std: what is left of a record without noise that repeats itself
 SEEN = 3.0  # standard errors of a harmonic's amplitude
+HIDDEN = 0.1  # of a sine's acceleration: more in a harmonic that noise hides, and the record does not tell a line
 SAMPLES = 2000  # of a path, which is smooth: more cost time
 FEW = 8  # harmonics that tell the period
 
 
 def numbers_told(path: FloatArray, sigma: float) -> float:
     """Two for every harmonic of a smooth ``path`` through as many samples with noise ``sigma`` that stands out of it;
-    inf where the path does not repeat itself to within the noise."""
+    one for a lone one under noise in which a second could hide; inf where the path does not repeat itself to within the
+    noise."""
     return _told(path, ALIKE * sigma, sigma * sqrt(2.0 / path.size))
 
 
@@ -41,7 +43,12 @@ def numbers_told_beyond(path: FloatArray, misfit: float) -> float:
 def _told(path: FloatArray, most_left: float, error: float) -> float:
     """Two for every harmonic above ``error``; inf where harmonics leave more than ``most_left``."""
     found, left = _periodic(path)
-    return 2.0 * float(np.count_nonzero(np.hypot(*found) > SEEN * error)) if left <= most_left else inf
+    if not left <= most_left:
+        return inf
+    amplitudes = np.hypot(*found)
+    count = int(np.count_nonzero(amplitudes > SEEN * error))
+    lone = count == 1 and 4.0 * SEEN * error > HIDDEN * amplitudes.max()  # of 2ω, the acceleration is four times
+    return 1.0 if lone else 2.0 * count
 
 
 def repeats_itself(smoothed: FloatArray, sigma: float) -> bool:
