@@ -4,7 +4,7 @@ import numba
 import numpy as np
 import pytest
 
-from jetode.support.lane_blocks import add_forcing, add_sample, propagate, respond
+from jetode.support.lane_blocks import add_forcing, add_sample, monomials, propagate, respond
 from jetode.support.lanes import LANES
 
 NORMAL = np.random.default_rng(3).normal
@@ -16,18 +16,18 @@ def _propagate(axes, out, matrix, given):
 
 
 @numba.njit
-def _add_forcing(axes, out, responses, tables, slots, row, first, last):
-    add_forcing(axes, out, responses, tables, slots, row, first, last)
+def _add_forcing(axes, out, responses, tables, row, columns):
+    add_forcing(axes, out, responses, tables, row, columns)
 
 
 @numba.njit
 def _add_sample(axes, weights, ends, reached, residual, sums, listed, count):
-    add_sample(axes, weights[1:], ends, reached, residual, sums, listed, count)
+    add_sample(axes, weights[1:], (ends, reached), residual, sums, listed, count)
 
 
 @numba.njit
 def _respond(axes, h, a, b, jacobians, responses, products, propagator):
-    respond(axes, h, a, b, jacobians, responses, products, propagator)
+    respond(axes, h, (a, b), jacobians, responses, products, propagator)
 
 
 @pytest.mark.parametrize("d", [2, 3, 4])
@@ -41,7 +41,7 @@ def test_forcing_of_some_columns():
     responses, tables, out = NORMAL(size=(4, 3, 3, LANES)), NORMAL(size=(4, 9, LANES)), NORMAL(size=(3, 8, LANES))
     slots, expected = np.array([8, 2, 2, 0, 5]), out.copy()
     expected[:, 4:7] += np.einsum("icl,iml->cml", responses[:, :, 2], tables[:, slots[1:4]])
-    _add_forcing((0,) * 3, out, responses, tables, slots, 2, 1, 4)
+    _add_forcing((0,) * 3, out, responses, tables, 2, (slots, 1, 4))
     np.testing.assert_allclose(out, expected, rtol=1e-12, atol=1e-13)
 
 
@@ -74,3 +74,15 @@ def test_responses_make_the_step_of_a_linear_equation(d):
         step = np.eye(d) + h[lane] * np.einsum("i,ice->ce", b, np.array(stages))
         np.testing.assert_allclose(propagator[..., lane], step, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(products, np.einsum("icml,imel->icel", responses, jacobians), rtol=1e-11, atol=1e-11)
+
+
+@numba.njit
+def _monomials(table, state, parent, variable):
+    monomials(table, state, parent, variable)
+
+
+def test_monomials_follow_their_parents():
+    state, table = NORMAL(size=(2, LANES)), np.empty((6, LANES))
+    _monomials(table, state, np.array([0, 0, 0, 1, 1, 3]), np.array([0, 0, 1, 0, 1, 1]))
+    x, y = state
+    np.testing.assert_array_equal(table, np.stack([np.ones(LANES), x, y, x * x, x * y, x * x * y]))

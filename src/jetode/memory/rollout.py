@@ -14,7 +14,8 @@ import numpy as np
 from jetode.equations.polynomials import Exponents, monomial_program
 from jetode.support.arrays import FloatArray, IntArray
 from jetode.support.compiled import kernel, leaf
-from jetode.support.lanes import LANES, add_product, fill, multiply, weighted_rows
+from jetode.support.lane_blocks import monomials
+from jetode.support.lanes import LANES, add_product, fill, weighted_rows
 
 # parent and variable of each monomial of the table, and its coefficient, or (runs, table) coefficients
 Program = tuple[IntArray, IntArray, FloatArray]
@@ -47,12 +48,8 @@ def rates(
     """Rates (d, LANES) of states (d, LANES), with the monomials (terms, LANES) there; ``linear`` are the memory's
     rows."""
     for i in range(1, state.shape[0]):
-        multiply(out[i], state[0], linear[i - 1, 0])
-        for j in range(1, state.shape[0]):
-            add_product(out[i], state[j], linear[i - 1, j])
-    fill(table[0], 1.0)
-    for k in range(1, parent.shape[0]):
-        multiply(table[k], table[parent[k]], state[variable[k]])
+        weighted_rows(out[i], linear[i - 1], state)
+    monomials(table, state, parent, variable)
     weighted_rows(out[0], coefficients, table)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from jetode.joint.shooting.reduction import reduce_columns
 from jetode.joint.shooting.sums import CHUNK, KERNEL, LEAF, _add_symmetric, _mirror, padded
 from jetode.support.compiled import kernel, leaf
 
@@ -62,8 +63,8 @@ def eliminate_nodes(linear, q2, damping):
     c_info, c_grad, smoothers = np.zeros((width, width)), arrow_gradient.copy(), np.empty((n_nodes, d, d))
     c_info[:n_free, :n_free] = arrow_info
     scratch = (
-        np.empty((d, d)), np.empty((d, d)), np.empty((d, d)), np.empty((d, n_free)), np.empty((d, n_free)),
-        np.empty(d), np.empty(d), np.zeros((CHUNK + 3 * d, width)), np.zeros((CHUNK + 3 * d, width)),
+        np.empty((d, d)), np.empty((d, d)), np.empty((3, d, d)), np.empty((4, d)),
+        np.zeros((CHUNK + 3 * d, width)), np.zeros((CHUNK + 3 * d, width)),
     )  # fmt: skip
     sums = c_info, c_grad, smoothers
     _eliminate(
@@ -77,12 +78,13 @@ def eliminate_nodes(linear, q2, damping):
 def _eliminate(axes, spans, transitions, arrows, defects, info, cross, gradient, q2, damping, sums, scratch):
     c_info, c_grad, smoothers = sums
     n_nodes, d, n_free = gradient.shape[0], len(axes), c_grad.shape[0]
-    soft, h1, ha, b1, hb, g1, m1, left, right = scratch
+    soft, ha, matrices, vectors, left, right = scratch
+    h1, big_a, m1, shift, g1 = matrices[1], matrices[2], vectors[0], vectors[1], vectors[3]
+    for c in range(d):
+        vectors[2, c] = q2[c]
     count = np.int64(0)
     for k in range(n_nodes - 1, -1, -1):
         if spans[k] > 0:
-            big_a = transitions[k]
-            big_b = arrows[k]
             for c in range(d):
                 for e in range(d):
                     soft[c, e] = q2[e] * info[k + 1, c, e]
@@ -93,10 +95,8 @@ def _eliminate(axes, spans, transitions, arrows, defects, info, cross, gradient,
                 g1[c] = 0.0
                 for m in range(d):
                     g1[c] += w[c, m] * gradient[k + 1, m]
+                    matrices[0, c, m] = w[c, m]
                     h1[c, m] = ha[c, m] = 0.0
-                for m in range(n_free):
-                    b1[c, m] = 0.0
-            _add_product(axes, w, cross[k + 1], b1)
             _add_product(axes, w, info[k + 1], h1)
             for c in range(d):
                 for m in range(c):
@@ -104,31 +104,19 @@ def _eliminate(axes, spans, transitions, arrows, defects, info, cross, gradient,
                     h1[c, m] = mean
                     h1[m, c] = mean
             for c in range(d):
-                m1[c] = g1[c]
+                shift[c], m1[c] = defects[k, c], g1[c]
                 for e in range(d):
                     m1[c] += h1[c, e] * defects[k, e]
-                for m in range(n_free):
-                    hb[c, m] = b1[c, m]
+                    big_a[c, e] = transitions[k, c, e]
             _add_product(axes, h1, big_a, ha)
-            _add_product(axes, h1, big_b, hb)
-            for m in range(n_free):
-                acc = 0.0
-                for c in range(d):
-                    acc += big_b[c, m] * m1[c] + b1[c, m] * defects[k, c]
-                    acc -= q2[c] * cross[k + 1, c, m] * g1[c]
-                c_grad[m] += acc
-            for c in range(d):  # C += Bᵀ(H₁B + B₁) + B₁ᵀB − H_Xθᵀ Q B₁
-                for m in range(n_free):
-                    left[count, m], right[count, m] = big_b[c, m], hb[c, m]
-                    left[count + 1, m], right[count + 1, m] = b1[c, m], big_b[c, m]
-                    left[count + 2, m], right[count + 2, m] = -q2[c] * cross[k + 1, c, m], b1[c, m]
-                count += 3
+            columns = arrows[k], cross[k + 1], cross[k]
+            reduce_columns(axes, matrices, vectors, columns, c_grad, (left, right), count)
+            count += 3 * d
             for c in range(d):
                 for e in range(d):
                     gradient[k, c] += big_a[e, c] * m1[e]
                     soft[c, e] = big_a[e, c]
             _add_product(axes, soft, ha, info[k])
-            _add_product(axes, soft, hb, cross[k])
         for c in range(d):
             info[k, c, c] += damping
         if count >= CHUNK or k == 0:

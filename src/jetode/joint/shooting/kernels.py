@@ -44,10 +44,10 @@ def _sensitivity_step(
         if elements[0].shape[0] > 0:
             chain_rule(axes, slopes, partials, elements[0], table, curves[i], chain, jacobians[i], through[i])
     _advance(axes, x, h, b, stages, part)
-    respond(axes, h, a, b, jacobians, responses, products, propagator)
+    respond(axes, h, (a, b), jacobians, responses, products, propagator)
     propagate(axes, out, propagator, big_s)
     for row in range(chain, d):
-        add_forcing(axes, out, responses, tables, free_slots, row, free_offsets[row], free_offsets[row + 1])
+        add_forcing(axes, out, responses, tables, row, (free_slots, free_offsets[row], free_offsets[row + 1]))
     if elements[1].shape[0] > 0:
         add_parameters(axes, elements[1], through, curves, responses, d + free_slots.shape[0], out)
 
@@ -191,7 +191,7 @@ def _linearise(
                     add_product(r, w[1], before)
                     add_product(r, w[2], x[0])
                     add_product(r, w[3], after)
-                    add_sample(axes, w, ends, big_s, r, sums, by_coefficient, count)
+                    add_sample(axes, w, (ends, big_s), r, sums, by_coefficient, count)
                     count += LANES
             for lane in range(min(LANES, n_nodes - group)):
                 k = group + lane

@@ -10,6 +10,7 @@ from __future__ import annotations
 from jetode.joint.shooting.element_steps import evaluate_elements
 from jetode.joint.shooting.sums import LEAF
 from jetode.support.compiled import inlined, leaf
+from jetode.support.lane_blocks import monomials
 from jetode.support.lanes import LANES, add_product, fill, multiply, weighted_sum
 
 
@@ -19,9 +20,7 @@ def _monomials(axes, x, coefficients, parent, variable, elements, table, curves)
     left in ``curves``."""
     if elements[0].shape[0] > 0:
         evaluate_elements(axes, x, coefficients, elements[0], curves)
-    fill(table[0], 1.0)
-    for k in range(1, parent.shape[0]):
-        multiply(table[k], table[parent[k]], x[variable[k]])
+    monomials(table, x, parent, variable)
 
 
 @inlined
