@@ -19,6 +19,8 @@ from jetode.joint.choose_terms import choose_terms
 from jetode.joint.constraints import Constraints
 from jetode.joint.elements.known import with_known
 from jetode.joint.elements.naming import NONE, Functions, asks_for_function, imitates, search_elements
+from jetode.joint.elements.product import ORDER as PRODUCT_ORDER
+from jetode.joint.elements.product import search_products
 from jetode.joint.forms.base import Candidate, hidden_library
 from jetode.joint.forms.driven import driven_planes
 from jetode.joint.forms.pole_free import candidate as plain_candidate
@@ -81,7 +83,8 @@ def search(
     found = climb(prepared, order, others, interrupt, progress, constraints, first.candidates)
     if found.satisfies() or constraints != FREE:
         return _beside(found, named)
-    return _finely(prepared, order, interrupt, progress) or _likelier(named, found)
+    finely = _finely(prepared, order, interrupt, progress)
+    return finely or _of_product(prepared, order, functions, interrupt, progress) or _likelier(named, found)
 
 
 def search_on_curve(
@@ -137,6 +140,16 @@ def _with_functions(
 ) -> Found | None:
     """Equations with functions of one coordinate that follow the record."""
     return search_elements(compared_on(prepared, order, fine=True), order, functions, interrupt, progress)
+
+
+def _of_product(
+    prepared: Prepared, order: int, functions: Functions, interrupt: Interrupt, progress: Progress
+) -> Found | None:
+    """An equation with a function of a product behind a pole, where nothing else satisfies."""
+    if order != PRODUCT_ORDER:
+        return None
+    found = search_products(compared_on(prepared, order, fine=True), functions, interrupt, progress)
+    return found if _names(found) else None
 
 
 def clean_functions(

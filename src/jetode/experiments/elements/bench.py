@@ -106,7 +106,7 @@ def argument_error(model: Model, found: FoundElement, true: TrueElement) -> floa
     if model.order < 3 and true.variable not in ("u0", "u1"):
         return float("inf")
     wanted = true.argument(model.jet_path)
-    got = model.path[:, found.element.variable]
+    got = found.element.argument(model.path)
     seen = np.isfinite(wanted) & np.isfinite(got)
     return float(np.sqrt(np.mean((got[seen] - wanted[seen]) ** 2)) / np.std(wanted[seen]))
 
