@@ -41,14 +41,21 @@ SETTINGS = FitSettings()
 TIGHT = Schedule((3e-4, COMPARE.levels[-1]), COOLING.schedule.iterations)  # to the q at which terms are selected
 RENAMED = Schedule((0.03, 0.01, 3e-3, 1e-3), 8)  # from the path of another name: looser, a dense fit would lose it
 
+CLOSE = Schedule(
+    (3e-3, 1e-3, 5e-4, 2e-4, COMPARE.levels[-1]), 16
+)  # the same where a path is lost as soon as it is loose
+
 
 @dataclass(frozen=True, eq=False)
 class Fits:
-    """Equations with functions of these kinds, fitted to one record."""
+    """Equations with functions of these kinds, fitted to one record; ``renamed`` is how those begin that take the path
+    of another name, which are given up (``hasty``) at the first q at which they cannot win."""
 
     problem: Problem
     kinds: tuple[str, ...]
     interrupt: Interrupt
+    renamed: Schedule = RENAMED
+    hasty: bool = True
 
     def tried(self, groups: Iterable[Iterable[Begun]]) -> list[Named]:
         """Joint fits from their starts: of each group, and of each set of coordinates, up to the first that follows;
@@ -76,7 +83,7 @@ class Fits:
             done = tried | {s.functions for c, s in fitted if c.cost <= as_good and self.follows((c, s)) >= follows}
             begun = [b for b in other_names(fit_of(best), suggestion, self.kinds) if b[0].functions not in done]
             tried |= {b[0].functions for b in begun}
-            new = self.fitted(begun, ceiling, RENAMED)
+            new = self.fitted(begun, ceiling if self.hasty else np.inf, self.renamed)
             fitted = fitted + new
             if not any(c.cost < best.cost - self.problem.price for c, _ in new):
                 break

@@ -12,7 +12,7 @@ last row is a regression on increments of w in which only the argument's α and 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -27,19 +27,23 @@ from jetode.equations.rows import Coupled, Rows
 from jetode.joint.candidates import Found, Interrupt, Progress, states_for
 from jetode.joint.elements.candidates import candidate_of, weak_solution
 from jetode.joint.elements.discover import DISCOVERY, Look, Suggestion, bic_of
-from jetode.joint.elements.fits import Fits
-from jetode.joint.elements.likeness import Begun
+from jetode.joint.elements.fits import CLOSE, Fits, Named, fit_of, meant
 from jetode.joint.elements.naming import Functions
 from jetode.joint.elements.weak_form import PLACES, Argument, Projection, shared
 from jetode.joint.forms.affine_pole import GRID, affine_pole, pole_quantiles
-from jetode.joint.forms.base import hidden_library
+from jetode.joint.forms.base import Candidate, hidden_library
 from jetode.joint.forms.starts import collapse_curve, smooth_hidden
 from jetode.joint.jets import Jets
+from jetode.joint.parts import equation_of
+from jetode.joint.parts import named as named_terms
 from jetode.joint.scan import Problem
 from jetode.joint.search_settings import COOLING, DECISION
+from jetode.joint.shooting.annealing import Schedule, anneal
 from jetode.support.arrays import FloatArray
 
 ORDER = 3
+ANEW = Schedule((1.0, 0.3, 0.1, 0.03, 0.01, *CLOSE.levels[:2]), 6)  # a path alone, from the smoothed record
+ONWARD = Schedule(CLOSE.levels[1:], CLOSE.iterations)  # from there with the coefficients
 
 
 @dataclass(frozen=True)
@@ -49,8 +53,9 @@ class ProductSettings:
     window: float = 1.0  # tc over which increments are taken: shorter ones are noise, longer ones blur what bends
     overlap: int = 4  # windows that share a sample: more repeat what the others say
     evaluations: int = 10  # of the pole between two quantiles: to a percent, the joint fit does the rest
-    tried: int = 3  # functions that are fitted jointly at first: a second each
-    patient: int = 2  # and of these from looser and more slowly, where smoothing has blurred the start
+    alike: float = 1.25  # of what the best function leaves: smoothing blurs all of them, and ranks say little
+    plain: int = 1  # parameters of those that are all fitted, a second each, since they can win by BIC
+    tried: int = 4  # of the others, until one follows
 
 
 SETTINGS = ProductSettings()
@@ -182,19 +187,52 @@ def search_products(problem: Problem, functions: Functions, interrupt: Interrupt
     behind = likeliest(jets)
     if behind.curve() > behind.quadratic():
         return None
-    fits = Fits(problem, functions.kinds, interrupt)
-    begun = [_begun(problem, behind, suggestion) for suggestion in behind.suggestions(functions.kinds)]
-    fitted = fits.tried([one] for one in begun[: SETTINGS.tried])
-    gross = DECISION.gross * problem.data.n_samples
-    for one in begun[: SETTINGS.patient]:
-        if any(map(fits.follows, fitted)):
+    fits = Fits(problem, functions.kinds, interrupt, CLOSE, hasty=False)
+    fitted: list[Named] = []
+    for suggestion in _plainest(behind.suggestions(functions.kinds)):
+        plain = len(suggestion.elements[0].parameters) <= SETTINGS.plain
+        if interrupt() or (not plain and any(map(fits.follows, fitted))):
             break
-        fitted += fits.fitted([one], gross, COOLING.patient)
-    found = fits.found(fits.selected(fits.with_other_names(fitted)))
+        fitted += _fitted(problem, behind, suggestion, interrupt)
+    named = [one for one in fits.with_other_names(fitted) if meant(fit_of(one[0]))]
+    found = fits.found([(centred(problem, c, interrupt), s) for c, s in fits.selected(named)])
     return found if found.follows() else None
 
 
-def _begun(problem: Problem, behind: Behind, suggestion: Suggestion) -> Begun:
-    equation = behind.equation(suggestion.elements[0])
-    terms = candidate_of(suggestion).form.terms(equation)
-    return suggestion, terms, states_for(problem.prepared, equation, problem.data)
+def _plainest(suggestions: Sequence[Suggestion]) -> list[Suggestion]:
+    """Those that leave about as little as the best, the plain ones first."""
+    most = SETTINGS.alike * min((s.left for s in suggestions), default=0.0)
+    ranked = sorted((s for s in suggestions if s.left <= most), key=lambda s: s.left)
+    plain = [s for s in ranked if len(s.elements[0].parameters) <= SETTINGS.plain]
+    return [*plain, *[s for s in ranked if s not in plain][: SETTINGS.tried]]
+
+
+def _fitted(problem: Problem, behind: Behind, suggestion: Suggestion, interrupt: Interrupt) -> list[Named]:
+    """The joint fit of a suggestion, where it is not grossly wrong.  Its coefficients come out well before its path,
+    which in a noisy record has taken a wrong turn somewhere: that begins anew with the coefficients held, and both go
+    on from there without ever being loose again."""
+    data, candidate, equation = problem.data, candidate_of(suggestion), behind.equation(suggestion.elements[0])
+    gross = DECISION.gross * data.n_samples
+    begun = states_for(problem.prepared, equation, data)
+    rough = anneal(data, candidate.form.terms(equation), begun, COOLING.schedule, interrupt, ceiling=gross)
+    if not np.isfinite(rough.cost):
+        return []
+    held = replace(rough.terms, free=np.zeros_like(rough.terms.free))
+    anew = states_for(problem.prepared, equation_of(rough.terms), data)
+    path = anneal(data, held, anew, ANEW, interrupt, rescale=False, ceiling=gross)
+    if not np.isfinite(path.cost):
+        return []
+    fit = anneal(data, rough.terms, path.states, ONWARD, interrupt, ceiling=gross)
+    return [(replace(candidate, fit=fit), suggestion)] if np.isfinite(fit.cost) else []
+
+
+def centred(problem: Problem, candidate: Candidate, interrupt: Interrupt) -> Candidate:
+    """The pole at 0 where the record cannot tell it from 0 (BIC), before names are compared: a wrong one may need it
+    elsewhere."""
+    form = replace(candidate.form, fixed=(*candidate.form.fixed, (("D", (0, 0)), 0.0)))
+    fit = fit_of(candidate)
+    terms = form.terms(equation_of(fit.terms))
+    kept = terms.select(np.array([term in set(named_terms(fit.terms)) for term in named_terms(terms)]))
+    again = anneal(problem.data, kept, fit.states, CLOSE, interrupt)
+    bic = again.cost + problem.price * float(kept.free.sum())
+    return replace(candidate, form=form, fit=again, bic=bic) if bic < candidate.bic else candidate
