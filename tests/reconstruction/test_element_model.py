@@ -120,7 +120,7 @@ def test_a_damaged_element_is_refused(model: Model, damage: str) -> None:
     elif damage == "visited":
         data["visited"] = []
     elif damage == "kind":
-        data["regular"]["elements"][0]["kind"] = "cosh"
+        data["regular"]["elements"][0]["kind"] = "sinh"
     else:
         data["identified"]["terms"][0]["powers"].append(0)
     with pytest.raises(InputError, match="damaged"):
@@ -159,14 +159,13 @@ def test_the_report_draws_it(model: Model) -> None:
 # -- exports -----------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", params=list(KINDS))
+@pytest.fixture(scope="module", params=[*KINDS, "product"])
 def exported(request: pytest.FixtureRequest, model: Model) -> Model:
     """The same model with another element."""
-    from dataclasses import replace
-
     assert isinstance(model.dynamics, RegularDynamics)
     rng = np.random.default_rng(7)
-    element = Element.start(request.param, 0)
+    kind, partner = ("cosh", 1) if request.param == "product" else (request.param, None)
+    element = replace(Element.start(kind, 0), partner=partner)
     element = element.with_parameters(p + 0.2 for p in element.parameters)
     if request.param == "curve":
         element = element.with_parameters([-2.0, 2.5, *(0.1 * rng.normal(size=len(element.parameters) - 2))])
@@ -217,7 +216,7 @@ def test_other_languages_by_their_text(exported: Model) -> None:
     import xml.etree.ElementTree as tree
 
     field = exported.dynamics.regular.field  # type: ignore[union-attr]
-    functions = {n: getattr(math, n) for n in ("sin", "cos", "tanh", "atan", "exp", "log")}
+    functions = {n: getattr(math, n) for n in ("sin", "cos", "tanh", "atan", "exp", "cosh", "log")}
     functions |= {"abs": abs, "sign": lambda v: math.copysign(1.0, v)}
     motion = equations(exported)
     from jetode.equations.writers import CODE

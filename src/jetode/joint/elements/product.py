@@ -55,7 +55,7 @@ class ProductSettings:
     evaluations: int = 10  # of the pole between two quantiles: to a percent, the joint fit does the rest
     alike: float = 1.25  # of what the best function leaves: smoothing blurs all of them, and ranks say little
     plain: int = 1  # parameters of those that are all fitted, a second each, since they can win by BIC
-    tried: int = 4  # of the others, until one follows
+    tried: int = 4  # of the others, until one satisfies
 
 
 SETTINGS = ProductSettings()
@@ -188,23 +188,30 @@ def search_products(problem: Problem, functions: Functions, interrupt: Interrupt
     if behind.curve() > behind.quadratic():
         return None
     fits = Fits(problem, functions.kinds, interrupt, CLOSE, hasty=False)
-    fitted: list[Named] = []
-    for suggestion in _plainest(behind.suggestions(functions.kinds)):
-        plain = len(suggestion.elements[0].parameters) <= SETTINGS.plain
-        if interrupt() or (not plain and any(map(fits.follows, fitted))):
+    plain, others = _plainest(behind.suggestions(functions.kinds))
+    fitted = [one for suggestion in plain for one in _fitted(problem, behind, suggestion, interrupt)]
+    found = _compared(fits, fitted)
+    for suggestion in others:
+        if interrupt() or found.satisfies():
             break
-        fitted += _fitted(problem, behind, suggestion, interrupt)
-    named = [one for one in fits.with_other_names(fitted) if meant(fit_of(one[0]))]
-    found = fits.found([(centred(problem, c, interrupt), s) for c, s in fits.selected(named)])
+        more = _fitted(problem, behind, suggestion, interrupt)
+        if any(map(fits.follows, more)):
+            found = _compared(fits, [*fitted, *more])
     return found if found.follows() else None
 
 
-def _plainest(suggestions: Sequence[Suggestion]) -> list[Suggestion]:
-    """Those that leave about as little as the best, the plain ones first."""
+def _compared(fits: Fits, fitted: list[Named]) -> Found:
+    """These and the names that are like the best of them, by BIC."""
+    named = [one for one in fits.with_other_names(fitted) if meant(fit_of(one[0]))]
+    return fits.found([(centred(fits.problem, c, fits.interrupt), s) for c, s in fits.selected(named)])
+
+
+def _plainest(suggestions: Sequence[Suggestion]) -> tuple[list[Suggestion], list[Suggestion]]:
+    """Those that leave about as little as the best: the plain ones, and the first others."""
     most = SETTINGS.alike * min((s.left for s in suggestions), default=0.0)
     ranked = sorted((s for s in suggestions if s.left <= most), key=lambda s: s.left)
     plain = [s for s in ranked if len(s.elements[0].parameters) <= SETTINGS.plain]
-    return [*plain, *[s for s in ranked if s not in plain][: SETTINGS.tried]]
+    return plain, [s for s in ranked if s not in plain][: SETTINGS.tried]
 
 
 def _fitted(problem: Problem, behind: Behind, suggestion: Suggestion, interrupt: Interrupt) -> list[Named]:
@@ -214,8 +221,8 @@ def _fitted(problem: Problem, behind: Behind, suggestion: Suggestion, interrupt:
     data, candidate, equation = problem.data, candidate_of(suggestion), behind.equation(suggestion.elements[0])
     gross = DECISION.gross * data.n_samples
     begun = states_for(problem.prepared, equation, data)
-    rough = anneal(data, candidate.form.terms(equation), begun, COOLING.schedule, interrupt, ceiling=gross)
-    if not np.isfinite(rough.cost):
+    rough = anneal(data, candidate.form.terms(equation), begun, COOLING.schedule, interrupt)
+    if not rough.cost <= gross:
         return []
     held = replace(rough.terms, free=np.zeros_like(rough.terms.free))
     anew = states_for(problem.prepared, equation_of(rough.terms), data)
