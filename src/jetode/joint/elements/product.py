@@ -55,7 +55,7 @@ class ProductSettings:
     evaluations: int = 10  # of the pole between two quantiles: to a percent, the joint fit does the rest
     alike: float = 1.25  # of what the best function leaves: smoothing blurs all of them, and ranks say little
     plain: int = 1  # parameters of those that are all fitted, a second each, since they can win by BIC
-    tried: int = 4  # of the others, until one satisfies
+    tried: int = 4  # of the others, where none of these satisfies: the first that follows may be an imitation
 
 
 SETTINGS = ProductSettings()
@@ -188,15 +188,12 @@ def search_products(problem: Problem, functions: Functions, interrupt: Interrupt
     if behind.curve() > behind.quadratic():
         return None
     fits = Fits(problem, functions.kinds, interrupt, CLOSE, hasty=False)
-    plain, others = _plainest(behind.suggestions(functions.kinds))
-    fitted = [one for suggestion in plain for one in _fitted(problem, behind, suggestion, interrupt)]
-    found = _compared(fits, fitted)
-    for suggestion in others:
-        if interrupt() or found.satisfies():
+    found, fitted = Found((), problem.data, problem.price), list[Named]()
+    for suggestions in _plainest(behind.suggestions(functions.kinds)):
+        if found.satisfies() or interrupt():
             break
-        more = _fitted(problem, behind, suggestion, interrupt)
-        if any(map(fits.follows, more)):
-            found = _compared(fits, [*fitted, *more])
+        fitted += [one for suggestion in suggestions for one in _fitted(problem, behind, suggestion, interrupt)]
+        found = _compared(fits, fitted)
     return found if found.follows() else None
 
 

@@ -86,8 +86,8 @@ class Terms:
     def check(self) -> None:
         """Refuse, with a ValueError, terms that do not belong together: what a file may hold."""
         d, m = self.dimension, len(self.elements)
-        of = [v for shape in self.elements for v in shape.coordinates]
-        if any(len(e) != d + m for e in self.exponents) or any(not 0 <= v < d for v in of):
+        of = {v for shape in self.elements for v in shape.coordinates}
+        if {len(e) for e in self.exponents} - {d + m} or of - set(range(d)):
             raise ValueError("terms and elements must be over the same coordinates")
         counts = [len(KINDS[shape.kind].parameters) for shape in self.elements]
         wanted = [(d + k, i) for k, count in enumerate(counts) for i in range(count)]
