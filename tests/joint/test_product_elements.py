@@ -44,6 +44,7 @@ def test_integrals_over_windows_are_those_of_the_trapezoid(clean: Prepared) -> N
 
 def test_the_pole_and_the_equation_that_the_search_begins_from(clean: Prepared) -> None:
     behind = likeliest(clean.jets)
+    assert behind is not None
     assert abs(behind.p) < 0.1 and behind.curve() < 0.3 * behind.quadratic()
     best = behind.suggestions(("cosh", "exp", "tanh", "abs"))[0]
     assert best.of_product and best.kinds[0] in ("cosh", "exp")
@@ -59,6 +60,7 @@ def test_the_pole_and_the_equation_that_the_search_begins_from(clean: Prepared) 
 def test_another_function_of_the_product_takes_the_place_of_one_that_is_like_it(clean: Prepared) -> None:
     """2 cosh v = exp v + exp(−v): beyond 3 the two say the same."""
     behind = likeliest(clean.jets)
+    assert behind is not None
     equation = behind.equation(Element("exp", 0, (0.5,), 1))
     rate = equation.elements[0].element.parameters[0]
     samples = np.linspace(6.0, 12.0, 300) / rate
@@ -84,4 +86,6 @@ def test_a_record_without_a_pole_is_not_searched() -> None:
     """Sprott's jerk with |x|: a curve of a product behind a pole leaves more than a polynomial does."""
     prepared = prepare([CASES["abs jerk"].record(0.05, 0)[0]], 3)
     behind = likeliest(prepared.jets)
-    assert behind.curve() > behind.quadratic()
+    assert behind is not None and behind.curve() > behind.quadratic()
+    short = prepare([Series(CASE.record(0.01, 0)[0].values[:120], CASE.dt)], 3)
+    assert likeliest(short.jets) is None

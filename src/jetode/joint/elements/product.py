@@ -42,6 +42,7 @@ from jetode.joint.shooting.annealing import Schedule, anneal
 from jetode.support.arrays import FloatArray
 
 ORDER = 3
+FEWEST_WINDOWS = 50
 ANEW = Schedule((1.0, 0.3, 0.1, 0.03, 0.01, *CLOSE.levels[:2]), 6)  # a path alone, from the smoothed record
 ONWARD = Schedule(CLOSE.levels[1:], CLOSE.iterations)  # from there with the coefficients
 
@@ -77,7 +78,7 @@ class Behind:
         lower, big_d = jets.u[:, : ORDER - 1], jets.u[:, 0] - p
         a, _ = collapse_curve(jets, big_d, affine_pole(ORDER, 0, (), 1, 1))
         w = smooth_hidden(jets, big_d, jets.u[:, ORDER - 1] - evaluate(a, lower))
-        return cls(jets, p, a[0, 0], a[0, 1], w)
+        return cls(jets, p, a.get((0, 0), 0.0), a.get((0, 1), 0.0), w)
 
     @property
     def argument(self) -> FloatArray:
@@ -106,6 +107,11 @@ class Behind:
     @property
     def _step(self) -> int:
         return max(1, round(SETTINGS.window / self.jets.spacing))
+
+    @property
+    def has_windows(self) -> bool:
+        """Whether there are more windows than the columns of any regression."""
+        return sum(firsts.size for _, firsts in self._windows()) > FEWEST_WINDOWS
 
     def _windows(self) -> Iterator[tuple[slice, FloatArray]]:
         """The inner part of every record, and where windows begin in it."""
@@ -166,9 +172,12 @@ class Behind:
         return found.changed(1, 1.0 / spread, {}).changed(ORDER - 1, 1.0 / float(np.std(self.w)), {})
 
 
-def likeliest(jets: Jets) -> Behind:
-    """Behind the pole with which a free curve of the product leaves least: one of the quantiles, improved."""
+def likeliest(jets: Jets) -> Behind | None:
+    """Behind the pole with which a free curve of the product leaves least: one of the quantiles, improved.  None where
+    no record is as long as a few windows."""
     poles = pole_quantiles(jets.u[:, 0], GRID.along_u0)
+    if not Behind.of(jets, float(poles[0])).has_windows:
+        return None
     lefts = [Behind.of(jets, float(p)).curve() for p in poles]
     i = int(np.argmin(lefts))
     ends = float(poles[max(i - 1, 0)]), float(poles[min(i + 1, poles.size - 1)])
@@ -185,7 +194,7 @@ def search_products(problem: Problem, functions: Functions, interrupt: Interrupt
         return None
     progress("functions of a product behind a pole")
     behind = likeliest(jets)
-    if behind.curve() > behind.quadratic():
+    if behind is None or behind.curve() > behind.quadratic():
         return None
     fits = Fits(problem, functions.kinds, interrupt, CLOSE, hasty=False)
     found, fitted = Found((), problem.data, problem.price), list[Named]()
