@@ -30,7 +30,7 @@ from jetode.joint.interim import improved
 from jetode.joint.null_space_proposals import Proposal, fit_proposal, proposals
 from jetode.joint.parts import equation_of
 from jetode.joint.problem import STEP, Prepared
-from jetode.joint.progress import WithModel
+from jetode.joint.progress import Effort, WithModel
 from jetode.joint.scan import Problem, begun, cool, scan
 from jetode.joint.search_settings import COOLING, DECISION, SCAN, SEARCH
 from jetode.joint.shooting.annealing import anneal
@@ -146,9 +146,10 @@ def _of_product(
     prepared: Prepared, order: int, functions: Functions, interrupt: Interrupt, progress: Progress
 ) -> Found | None:
     """An equation with a function of a product behind a pole, where nothing else satisfies."""
-    if order != PRODUCT_ORDER:
+    if order != PRODUCT_ORDER or interrupt():
         return None
-    found = search_products(compared_on(prepared, order, fine=True), functions, interrupt, progress)
+    effort = interrupt.renewed() if isinstance(interrupt, Effort) else interrupt
+    found = search_products(compared_on(prepared, order, fine=True), functions, effort, progress)
     return found if _names(found) else None
 
 

@@ -81,7 +81,7 @@ def scored(case: ElementCase, noise: float, seed: int, **options: Any) -> dict[s
         "named": right,
         "within": bool(right and all(e <= WITHIN for e in errors.values())),
         "errors": errors,
-        "equation": model.equation(),
+        "equation": "" if model.named is None else model.equation(),
         "reason": model.verdict.reason,
         "seconds": time.process_time() - began,
     }
