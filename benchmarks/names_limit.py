@@ -19,7 +19,8 @@ from jetode.equations.elements import Element
 from jetode.joint.candidates import states_for
 from jetode.joint.choose_terms import choose_terms
 from jetode.joint.elements.discover import Discovery, Suggestion
-from jetode.joint.elements.naming import CATALOGUE, Naming, settled
+from jetode.joint.elements.fits import settled
+from jetode.joint.elements.naming import CATALOGUE, Naming
 from jetode.joint.elements.rival import polynomial_start
 from jetode.joint.elements.weak_form import WeakForm
 from jetode.joint.fit import Request
@@ -47,7 +48,7 @@ def fitted(noise: float, seed: int) -> Iterator[tuple[str, Candidate]]:
     seen = [s for s in discovery.suggestions(RIVALS) if s.coordinates == (0,)]
     for suggestion in (sine, *seen):
         begun = naming._begun(discovery, suggestion)
-        for candidate, _ in naming._fitted([begun], DECISION.gross * problem.data.n_samples, COOLING.patient):
+        for candidate, _ in naming.fits.fitted([begun], DECISION.gross * problem.data.n_samples, COOLING.patient):
             chosen = choose_terms(problem.data, candidate, problem.price, never)
             yield suggestion.kinds[0], settled(problem, chosen, never)
     form, equation = polynomial_start(discovery, sine)

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -102,12 +103,25 @@ def test_roughness_is_the_integral_of_the_curvature() -> None:
 
 def test_wrong_elements_are_refused() -> None:
     with pytest.raises(InputError, match="one of sin"):
-        Element("cosh", 0, ())
+        Element("sinh", 0, ())
     with pytest.raises(InputError, match="frequency, phase"):
         Element("sin", 0, (1.0,))
     late = PlacedElement(Element("abs", 1, (0.0,)), {0: {(0, 0): 1.0}})
     with pytest.raises(InputError, match="coordinates 0 to 0"):
         RegularClosure({}, {(0,): 1.0}, {}, 2, elements=(late,))
+
+
+def test_a_product_is_the_argument_and_refused_beyond_its_row() -> None:
+    product = Element("exp", 0, (0.5,), 1)
+    states = np.random.default_rng(3).normal(size=(7, 3))
+    assert np.allclose(product.argument(states), states[:, 0] * states[:, 1])
+    assert Element.from_json(product.to_json()) == product and product.shape.with_parameters((0.5,)) == product
+    with pytest.raises(InputError, match="coordinates 0 to 0"):
+        RegularClosure({}, {(0,): 1.0}, {}, 2, elements=(PlacedElement(product, {0: {(0, 0): 1.0}}),))
+    with pytest.raises(InputError, match="one of 2 coordinates"):
+        RegularClosure(
+            {}, {(0,): 1.0}, {}, 2, elements=(PlacedElement(replace(product, partner=2), {1: {(0, 0): 1.0}}),)
+        )
 
 
 # -- in equations ------------------------------------------------------------------------------------------
@@ -131,7 +145,17 @@ def closures() -> dict[str, Equation]:
         {}, {(0, 0): 2.0}, {(0, 1, 0): -1.0}, 3,
         elements=(PlacedElement(Element("sin", 2, (1.3, 0.4)), {2: {(0, 0, 0): -0.7, (1, 0, 0): 0.2}}),),
     )  # fmt: skip
-    return {"factor": factor, "chain": chain, "offset": offset, "last": last}
+    product = Element("cosh", 0, (0.7,), 1)
+    rows = (
+        Coupled({(1,): -0.3}, {(0,): 2.0}),
+        Coupled({}, {(1, 0): 1.5, (0, 0): 0.2}),
+        {(0, 0, 0): 1.0, (0, 0, 1): -0.5},
+    )
+    behind_a_pole = RegularClosure.of(Equation(rows, elements=(PlacedElement(product, {2: {(0, 0, 0): -0.4}}),)))
+    square = replace(last, elements=(PlacedElement(replace(product, partner=0), {2: {(0, 0, 0): -0.4}}),))
+    return {
+        "factor": factor, "chain": chain, "offset": offset, "last": last, "product": behind_a_pole, "square": square,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", closures())
@@ -173,7 +197,7 @@ def test_plain_data_and_text(name: str) -> None:
     at = dict(zip(equation.names(), states[0].tolist(), strict=True))
     assert [float(r.subs(at)) for r in rates.values()] == pytest.approx(equation.field(states[0]).tolist(), rel=1e-12)
     for one in equation.elements:
-        shown = {"tanh": "tanh(", "sin": "sin(", "holling": "u0²"}[one.element.kind]
+        shown = {"tanh": "tanh(", "sin": "sin(", "holling": "u0²", "cosh": "cosh(0.7 u0 "}[one.element.kind]
         assert shown in equation.text()
 
 
@@ -188,6 +212,8 @@ def test_text_is_what_people_write() -> None:
     assert shown(Element("tanh", 0, (-0.1, 0.5))) == "w' = tanh((u0 + 0.1) / 0.5)"
     assert shown(Element("michaelis-menten", 0, (0.5,)), -2.0) == "w' = -2 (u0 / (0.5 + u0))"
     assert shown(Element("drag", 1, ())) == "w' = w |w|"
+    assert shown(Element("exp", 0, (0.5,), 1), -2.0) == "w' = -2 exp(0.5 u0 w)"
+    assert shown(Element("tanh", 0, (0.5, 2.0), 1)) == "w' = tanh((u0 w - 0.5) / 2)"
     assert shown(Element("piecewise-linear", 0, (-1.0, 1.0, -1.0)), 0.5) == "w' = 0.5 (|u0 + 1| - |u0 - 1|)"
 
 

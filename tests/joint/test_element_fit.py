@@ -171,9 +171,19 @@ def test_sensitivities_of_a_path_with_an_element(name: str) -> None:
     sensitivities(closure, name)
 
 
-def test_a_hidden_coordinate_in_other_units_is_the_same_fit() -> None:
-    """Elements of a hidden coordinate follow its rescaling."""
-    placed = PlacedElement(Element("tanh", 1, (0.2, 0.7)), {1: {(0, 0): -1.3, (1, 0): 0.2}})
+@pytest.mark.parametrize("partner", [0, 1])
+def test_sensitivities_of_a_path_with_a_function_of_a_product(partner: int) -> None:
+    """Of two coordinates, and of the square of one."""
+    placed = PlacedElement(Element("cosh", 0, (0.8,), partner), {1: {(0, 1): -0.4, (0, 0): -1.0}})
+    closure = RegularClosure({}, {(0,): 1.0}, {(1, 0): -0.2, (0, 1): -0.1}, 2, elements=(placed,))
+    assert equation_of(equation_terms(closure)).elements[0].element == placed.element
+    sensitivities(closure, "cosh")
+
+
+@pytest.mark.parametrize("element", [Element("tanh", 1, (0.2, 0.7)), Element("cosh", 0, (0.3,), 1)])
+def test_a_hidden_coordinate_in_other_units_is_the_same_fit(element: Element) -> None:
+    """Elements of a hidden coordinate, or of a product with one, follow its rescaling."""
+    placed = PlacedElement(element, {1: {(0, 0): -1.3, (1, 0): 0.2}})
     closure = RegularClosure({}, {(0,): 2.0}, {(1, 0): -1.0, (0, 1): -0.1}, 2, elements=(placed,))
     prepared = prepare([record(pendulum(), [2.0, 0.0], 400, 0.05, 0.01)], 2)
     data = prepared.data(0.05)

@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.stats import chi2
 
-from jetode.equations.elements import Element
+from jetode.equations.elements import Element, Shape
 from jetode.experiments.elements.cases import CASES
 from jetode.joint.candidates import Found
 from jetode.joint.elements.candidates import begin, candidate_of, equation_from
@@ -87,7 +87,7 @@ def test_modes_are_counted_apart(prepared):
     one, _ = curve_candidate(prepared)
     modes = curve_modes(one.fit.terms)
     assert modes.sum() == 14 and one.fit.terms.free.sum() == 14 + 3  # constant, line and friction
-    assert not np.any(curve_modes(replace(one.fit.terms, elements=(("sin", 0),))))
+    assert not np.any(curve_modes(replace(one.fit.terms, elements=(Shape("sin", 0),))))
 
 
 def test_a_rival_is_superfluous_where_chance_gains_as_much(prepared):

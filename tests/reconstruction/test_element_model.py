@@ -11,7 +11,9 @@ import pytest
 
 from jetode.equations.element_terms import PlacedElement
 from jetode.equations.elements import KINDS, Element
+from jetode.equations.equation import Equation
 from jetode.equations.regular import RegularClosure
+from jetode.equations.rows import Coupled
 from jetode.integration.dop853 import integrate
 from jetode.integration.lyapunov import lyapunov_spectrum
 from jetode.joint.candidates import states_for
@@ -53,11 +55,15 @@ def swing(samples: int) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def model() -> Model:
-    """A damped pendulum fitted with the right form, as the search would hand it over."""
-    record = Series(swing(1501), DT, name="angle", unit="rad", time_unit="s")
-    prepared = prepare([record], 2)
-    scaled = truth().in_units(1.0 / prepared.amplitude, 1.0 / prepared.time)
-    form = Form(2, tuple((part, tuple(p)) for part, p in scaled.parts().items()))
+    """A damped pendulum."""
+    return fitted_model(Series(swing(1501), DT, name="angle", unit="rad", time_unit="s"), truth())
+
+
+def fitted_model(record: Series, true: RegularClosure) -> Model:
+    """The right form fitted to a record, as the search would hand it over."""
+    prepared = prepare([record], true.order)
+    scaled = true.in_units(1.0 / prepared.amplitude, 1.0 / prepared.time)
+    form = Form(true.order, tuple((part, tuple(p)) for part, p in scaled.parts().items()))
     form = form.with_element(scaled.elements[0].element, "P")
     data = prepared.data(prepared.sigma)
     start = states_for(prepared, scaled, data)
@@ -112,6 +118,34 @@ def test_saving_keeps_it(model: Model, tmp_path: Path) -> None:
         _ = again.closure
 
 
+@pytest.mark.slow
+def test_a_function_of_a_product_is_named_saved_and_forecast(tmp_path: Path) -> None:
+    """YuWang2 in x: what it is of has the units of x · x/s."""
+    from jetode.experiments.elements.cases import CASES
+    from jetode.reconstruction.model import load
+
+    noisy, clean = CASES["YuWang2 x"].record(0.01, 0)
+    record = Series(noisy.values[:1500], noisy.dt, name="x", unit="V", time_unit="s")
+    rows = (Coupled({(1,): -10.0}, {(0,): 10.0}), Coupled({}, {(1, 0): 10.0, (0, 0): 0.0}))
+    placed = PlacedElement(Element("cosh", 0, (1.0,), 1), {2: {(0, 0, 0): -0.2}})
+    last = {(0, 0, 0): 7.5, (0, 0, 1): -2.5}
+    found = fitted_model(record, RegularClosure.of(Equation((*rows, last), elements=(placed,))))
+    (cosh,) = found.elements
+    assert (cosh.name, cosh.variable, cosh.rate, cosh.times) == ("cosh", "x v", "w", "1")
+    for name, true in (("gain", -20.0), ("rate", 0.1)):
+        value, error = cosh.parameters[name]
+        assert abs(value - true) < 4.0 * error, name
+    units = {(t.rate, t.term): t.unit for t in found.named.terms()}  # type: ignore[union-attr]
+    assert units["cosh(x v)", "rate"] == "V⁻² s"
+    assert "cosh(0." in found.equation() and "Element: cosh of x v" in report(found, found.forecast(0.5))
+    found.save(tmp_path / "model.json")
+    again = load(tmp_path / "model.json")
+    assert again.equation() == found.equation() and again.elements[0].element == cosh.element
+    ahead = again.forecast(0.5)
+    assert np.allclose(ahead.values, clean[1499 : 1499 + ahead.values.size], atol=0.1 * np.std(clean))
+    assert "cosh(" in export(again, "c") and "cosh(" in export(again, "julia")
+
+
 @pytest.mark.parametrize("damage", ["parameter", "visited", "kind", "powers"])
 def test_a_damaged_element_is_refused(model: Model, damage: str) -> None:
     data = json.loads(json.dumps(model.to_json()))
@@ -120,7 +154,7 @@ def test_a_damaged_element_is_refused(model: Model, damage: str) -> None:
     elif damage == "visited":
         data["visited"] = []
     elif damage == "kind":
-        data["regular"]["elements"][0]["kind"] = "cosh"
+        data["regular"]["elements"][0]["kind"] = "sinh"
     else:
         data["identified"]["terms"][0]["powers"].append(0)
     with pytest.raises(InputError, match="damaged"):
@@ -159,14 +193,13 @@ def test_the_report_draws_it(model: Model) -> None:
 # -- exports -----------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", params=list(KINDS))
+@pytest.fixture(scope="module", params=[*KINDS, "product"])
 def exported(request: pytest.FixtureRequest, model: Model) -> Model:
     """The same model with another element."""
-    from dataclasses import replace
-
     assert isinstance(model.dynamics, RegularDynamics)
     rng = np.random.default_rng(7)
-    element = Element.start(request.param, 0)
+    kind, partner = ("cosh", 1) if request.param == "product" else (request.param, None)
+    element = replace(Element.start(kind, 0), partner=partner)
     element = element.with_parameters(p + 0.2 for p in element.parameters)
     if request.param == "curve":
         element = element.with_parameters([-2.0, 2.5, *(0.1 * rng.normal(size=len(element.parameters) - 2))])
@@ -217,7 +250,7 @@ def test_other_languages_by_their_text(exported: Model) -> None:
     import xml.etree.ElementTree as tree
 
     field = exported.dynamics.regular.field  # type: ignore[union-attr]
-    functions = {n: getattr(math, n) for n in ("sin", "cos", "tanh", "atan", "exp", "log")}
+    functions = {n: getattr(math, n) for n in ("sin", "cos", "tanh", "atan", "exp", "cosh", "log")}
     functions |= {"abs": abs, "sign": lambda v: math.copysign(1.0, v)}
     motion = equations(exported)
     from jetode.equations.writers import CODE

@@ -14,9 +14,10 @@ from jetode.equations.curve_basis import KNOTS, MODE_BENDS, MODE_VALUES, MODES
 from jetode.support.arrays import FloatArray
 from jetode.support.deferred import Deferred
 
-SIN, TANH, ARCTAN, EXP, DIODE, ABS, DRAG, SIGN, PIECES, POWER, MICHAELIS, HOLLING, GAUSSIAN, CURVE = range(14)
+SIN, TANH, ARCTAN, EXP, DIODE, ABS, DRAG, SIGN, PIECES, POWER, MICHAELIS, HOLLING, GAUSSIAN, CURVE, COSH = range(15)
 MOST_PARAMETERS = 2 + MODES
-ROOM = 2 + MOST_PARAMETERS  # of the results
+PARTNER = 2 + MOST_PARAMETERS  # where the slope by the second factor of an argument that is a product is kept
+ROOM = PARTNER + 1  # of the results
 
 
 @Deferred
@@ -60,6 +61,10 @@ def _element(kind: int, v: float, p: FloatArray, out: FloatArray) -> None:
     elif kind == EXP:
         f = math.exp(p[0] * v)
         slope, g1 = p[0] * f, v * f
+    elif kind == COSH:
+        z = p[0] * v
+        f, g1 = math.cosh(z), v * math.sinh(z)
+        slope = p[0] * math.sinh(z)
     elif kind == DIODE:
         z = (v - p[0]) / p[1]
         small = math.exp(-abs(z))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -73,11 +74,12 @@ def check(rows: Rows, placed: Placed) -> None:
     n = len(rows)
     for one in placed:
         for i, multiplier in one.multipliers.items():
-            if not 0 <= i < n or not 0 <= one.element.variable < n or any(len(e) != n for e in multiplier):
+            within = all(0 <= v < n for v in one.element.coordinates)
+            if not 0 <= i < n or not within or any(len(e) != n for e in multiplier):
                 raise InputError(f"Elements must be in one of {n} rows and of one of {n} coordinates. Got {one}.")
             if isinstance(rows[i], Coupled):
                 later = any(e[i + 1] > 1 or any(e[i + 2 :]) for e in multiplier)
-                if later or one.element.variable > i:
+                if later or max(one.element.coordinates) > i:
                     raise InputError(
                         f"An element in the rate of coordinate {i} must be of coordinates 0 to {i}, times the next one "
                         f"at most. Got {one} instead."
@@ -120,8 +122,7 @@ def values(placed: Placed, i: int, states: FloatArray, factor: bool) -> FloatArr
     for one in placed:
         own = {e[: i + 1]: c for e, c in one.in_row(i).items() if bool(sum(e[i + 1 :])) == factor}
         if own:
-            f = one.element(np.ascontiguousarray(states[..., one.element.variable]))
-            out = out + evaluate(own, states[..., : i + 1]) * f
+            out = out + evaluate(own, states[..., : i + 1]) * one.element(one.element.argument(states))
     return out
 
 
@@ -140,9 +141,9 @@ def scaled(placed: Placed, j: int, alpha: float) -> Placed:
         n = len(next(iter(next(iter(one.multipliers.values())))))
         inverse = [1.0 / alpha if k == j else 1.0 for k in range(n)]
         moved = {i: scale(rescale(p, inverse), alpha if i == j else 1.0) for i, p in one.multipliers.items()}
-        if one.element.variable != j:
+        if j not in one.element.coordinates:
             return replace(one, multipliers=moved)
-        element, gain = one.element.in_units(alpha)
+        element, gain = one.element.in_units(alpha ** one.element.coordinates.count(j))
         return replace(one, multipliers=moved).with_element(element, gain)
 
     return tuple(map(of, placed))
@@ -167,7 +168,7 @@ def in_units(placed: Placed, factors: Sequence[float], rates: Sequence[float]) -
 
     def of(one: PlacedElement) -> PlacedElement:
         moved = {i: scale(rescale(p, factors), rates[i]) for i, p in one.multipliers.items()}
-        element, gain = one.element.in_units(1.0 / factors[one.element.variable])
+        element, gain = one.element.in_units(1.0 / prod(factors[v] for v in one.element.coordinates))
         return replace(one, multipliers=moved).with_element(element, gain)
 
     return tuple(map(of, placed))

@@ -15,15 +15,15 @@ from jetode.equations.writers import Writer, Written
 
 def written(writer: Writer, element: Element, names: Sequence[str]) -> Written:
     """f as a factor of a product."""
-    return Written(_Writing(writer, element, names[element.variable]).write())
+    return Written(_Writing(writer, element, [names[v] for v in element.coordinates]).write())
 
 
 class _Writing:
     """One element in one notation."""
 
-    def __init__(self, writer: Writer, element: Element, name: str) -> None:
+    def __init__(self, writer: Writer, element: Element, names: Sequence[str]) -> None:
         self.writer, self.element = writer, element
-        self.v = writer.power(name, 1)
+        self.v = writer.joined([writer.power(name, 1) for name in names])
 
     def write(self) -> str:
         """By its kind."""
@@ -60,6 +60,9 @@ class _Writing:
     def _exp(self, rate: float) -> str:
         return self._call("exp", self._sum((rate, [self.v])))
 
+    def _cosh(self, rate: float) -> str:
+        return self._call("cosh", self._sum((rate, [self.v])))
+
     def _diode(self, threshold: float, width: float) -> str:
         if self.writer.readable:
             raised = self._call("exp", self._relative(threshold, width))
@@ -89,7 +92,7 @@ class _Writing:
         return self.writer.group(self.writer.over(self.v, self._sum((half, []), (1.0, [self.v]))))
 
     def _holling(self, half: float) -> str:
-        square = [self.v, self.v] if not self.writer.readable else [self.writer.squared(self.v)]
+        square = [self.v, self.v] if not self.writer.readable else [self.writer.squared(self.writer.group(self.v))]
         below = self._sum((half * half, []), (1.0, square))
         return self.writer.group(self.writer.over(self._sum((1.0, square)), below))
 
@@ -115,6 +118,7 @@ FORMULAS: Mapping[str, Callable[..., Any]] = {
     "sign": lambda m, v, width: m.tanh(v / width),
     "arctan": lambda m, v, centre, width: m.atan((v - centre) / width),
     "exp": lambda m, v, rate: m.exp(rate * v),
+    "cosh": lambda m, v, rate: m.cosh(rate * v),
     "diode": lambda m, v, threshold, width: width * m.log(1 + m.exp((v - threshold) / width)),
     "abs": lambda m, v, kink: m.Abs(v - kink),
     "drag": lambda m, v: v * m.Abs(v),

@@ -1,18 +1,18 @@
 """Elements: functions of one coordinate that are no polynomials (docs/mathematics.md (8.1), (8.2)), as data.
 
-An :class:`Element` is f(x_v; p) with a kind out of the catalogue :data:`KINDS`; how strongly it acts, and with which
-monomial it is multiplied, is said by the equation that it stands in.  All kinds are evaluated by one compiled routine,
-:mod:`jetode.equations.element_kernel`.
+An :class:`Element` is f(x_v; p), or f(x_v x_w; p) (8.11), with a kind out of the catalogue :data:`KINDS`; how strongly
+it acts, and with which monomial it is multiplied, is said by the equation that it stands in.  All kinds are evaluated
+by one compiled routine, :mod:`jetode.equations.element_kernel`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import copysign, pi, remainder
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -50,6 +50,7 @@ _LISTED = (
     Kind("tanh", codes.TANH, ("centre", "width"), (1, 1), (0.0, 1.0), "tanh((v - centre) / width)"),
     Kind("arctan", codes.ARCTAN, ("centre", "width"), (1, 1), (0.0, 1.0), "arctan((v - centre) / width)"),
     Kind("exp", codes.EXP, ("rate",), (-1,), (1.0,), "exp(rate v)"),
+    Kind("cosh", codes.COSH, ("rate",), (-1,), (1.0,), "cosh(rate v)"),
     Kind("diode", codes.DIODE, ("threshold", "width"), (1, 1), (0.0, 0.3),
          "width log(1 + exp((v - threshold) / width)): exponential below, limited by a resistor above", 1, True),
     Kind("abs", codes.ABS, ("kink",), (1,), (0.0,), "|v - kink|", 1, kinked=True),
@@ -76,13 +77,32 @@ def kind_of(name: str) -> Kind:
     return KINDS[name]
 
 
+class Shape(NamedTuple):
+    """An element without its parameters: its kind, the coordinate it is of, and the other factor of its argument where
+    that is a product."""
+
+    kind: str
+    variable: int
+    partner: int | None = None
+
+    @property
+    def coordinates(self) -> tuple[int, ...]:
+        """The factors of the argument."""
+        return (self.variable,) if self.partner is None else (self.variable, self.partner)
+
+    def with_parameters(self, values: Iterable[float]) -> Element:
+        """The element with these parameters."""
+        return Element(self.kind, self.variable, tuple(values), self.partner)
+
+
 @dataclass(frozen=True)
 class Element:
-    """f(x_variable; parameters) of one kind."""
+    """f(x_variable; parameters) of one kind; with a ``partner``, f(x_variable · x_partner; parameters)."""
 
     kind: str
     variable: int
     parameters: tuple[float, ...]
+    partner: int | None = None
 
     def __post_init__(self) -> None:
         wanted = kind_of(self.kind).parameters
@@ -103,6 +123,24 @@ class Element:
     def info(self) -> Kind:
         """Its place in the catalogue."""
         return KINDS[self.kind]
+
+    @property
+    def shape(self) -> Shape:
+        """Kind and coordinates."""
+        return Shape(self.kind, self.variable, self.partner)
+
+    @property
+    def coordinates(self) -> tuple[int, ...]:
+        """The coordinates whose product it is of."""
+        return self.shape.coordinates
+
+    def argument(self, states: FloatArray) -> FloatArray:
+        """What it is of at states (…, n)."""
+        return np.ascontiguousarray(np.prod(states[..., list(self.coordinates)], axis=-1))
+
+    def argument_name(self, names: Sequence[str]) -> str:
+        """What it is of, with these names of the coordinates."""
+        return " ".join(names[v] for v in self.coordinates)
 
     @cached_property
     def named(self) -> dict[str, float]:
@@ -157,7 +195,7 @@ class Element:
             p = frequency, phase
         elif code in (codes.TANH, codes.ARCTAN, codes.SIGN) and p[-1] < 0.0:
             p, gain = (*p[:-1], -p[-1]), -gain
-        elif code in (codes.GAUSSIAN, codes.HOLLING):
+        elif code in (codes.GAUSSIAN, codes.HOLLING, codes.COSH):
             p = (*p[:-1], abs(p[-1]))
         elif code == codes.PIECES and p[0] > p[1] and p[2] != 0.0:
             p, gain = (p[1], p[0], 1.0 / p[2]), p[2]
@@ -167,13 +205,16 @@ class Element:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; inverse of :meth:`from_json`."""
-        return {"kind": self.kind, "variable": self.variable, "parameters": self.named}
+        product = {} if self.partner is None else {"partner": self.partner}
+        return {"kind": self.kind, "variable": self.variable, **product, "parameters": self.named}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Element:
         """Inverse of :meth:`to_json`."""
         kind = kind_of(str(data["kind"]))
-        return cls(kind.name, int(data["variable"]), tuple(float(data["parameters"][n]) for n in kind.parameters))
+        partner = None if data.get("partner") is None else int(data["partner"])
+        values = tuple(float(data["parameters"][n]) for n in kind.parameters)
+        return cls(kind.name, int(data["variable"]), values, partner)
 
 
 @kernel(error_model="numpy", _nrt=False)

@@ -205,7 +205,7 @@ class Equation:
 
     def _moved(self, j: int, alpha: float, g: Mapping[Exponents, float]) -> Placed:
         """The elements after a change of x_j."""
-        if g and any(one.element.variable == j for one in self.elements):
+        if g and any(j in one.element.coordinates for one in self.elements):
             raise InputError(f"Coordinate {j} cannot be shifted: an element is a function of it.")
         placed = element_terms.scaled(self.elements, j, alpha)
         return element_terms.shifted(placed, j, g) if g else placed
@@ -228,7 +228,7 @@ class Equation:
         if not row.factor:
             return next(iter(self._element_factor(j - 1).values())), {}
         alpha, g = algebra.divide(row.offset, row.factor)
-        return alpha, {} if self.is_drive(j) or any(one.element.variable == j for one in self.elements) else g
+        return alpha, {} if self.is_drive(j) or any(j in one.element.coordinates for one in self.elements) else g
 
     def is_drive(self, j: int) -> bool:
         """Whether x_j and those after it, two at least, go their own way and only add to the rate of x_{j−1}, the last

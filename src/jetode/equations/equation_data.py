@@ -45,7 +45,8 @@ def sympy_rates(equation: Equation) -> dict[str, Any]:
         else:
             out[names[i]] = to_sympy(row, names)
         for one in equation.elements:
-            function = element_writing.sympy_function(one.element, sympy.Symbol(names[one.element.variable]))
+            argument = sympy.Mul(*(sympy.Symbol(names[v]) for v in one.element.coordinates))
+            function = element_writing.sympy_function(one.element, argument)
             out[names[i]] += to_sympy(one.in_row(i), names) * function
     return out
 

@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 
 Indices = NDArray[np.uint32]  # unsigned: no test for negative indices in the inner loop
 DEGREE = 4  # of a Horner scheme in (x_0, x_1), which has 15 coefficients
-# (dimension, chain, elements, divided, nested), then kind, coordinate and first parameter of every element; parent and
-# variable of the outer monomials; first scheme of each row; outer monomial of each scheme (these indices point into
-# the work array) and its degree; coefficients, highest first; the elements' parameters
+# (dimension, chain, elements, divided, nested), then kind, coordinate, first parameter and partner (-1: none) of every
+# element; parent and variable of the outer monomials; first scheme of each row; outer monomial of each scheme (these
+# indices point into the work array) and its degree; coefficients, highest first; the elements' parameters
 FieldArrays = tuple[IntArray, Indices, Indices, Indices, Indices, Indices, FloatArray, FloatArray]
 Workspace = tuple[FloatArray, FloatArray]
-HEAD = 5  # entries of the layout before those of the elements
+HEAD, ENTRIES = 5, 4  # entries of the layout before those of the elements, and of each of these
 
 
 # powers of (x_0, x_1) in the order in which a scheme uses their coefficients
@@ -73,7 +73,7 @@ class Field:
         if self.elements and self.denominator is not None:
             raise InputError("The 'elements' parameter must be empty for a field with a denominator. Got some instead.")
         for one in self.elements:
-            if not 0 <= one.variable < self.dimension:
+            if not all(0 <= v < self.dimension for v in one.coordinates):
                 raise InputError(f"An element must be of one of {self.dimension} coordinates. Got {one} instead.")
 
     def __reduce__(self) -> tuple[type[Field], tuple[object, ...]]:
@@ -115,7 +115,7 @@ class Field:
         if self.elements:
             element_ready()
         for one in self.elements:
-            layout += [one.info.code, one.variable, len(parameters)]
+            layout += [one.info.code, one.variable, len(parameters), -1 if one.partner is None else one.partner]
             parameters += one.parameters
         arrays = (
             np.array(layout, dtype=np.int64),
@@ -244,9 +244,13 @@ def field_rhs(x: FloatArray, out: FloatArray, at: int, arrays: FieldArrays, scra
     d, chain, divided, nested = layout[0], layout[1], layout[3], layout[4]
     if not nested:
         for m in range(layout[2]):
-            own = HEAD + 3 * m
+            own = HEAD + ENTRIES * m
+            partner = layout[own + 3]
             for lane in range(LANES):
-                element(layout[own], x[layout[own + 1], lane], parameters, layout[own + 2], room, 0)
+                v = x[layout[own + 1], lane]
+                if partner >= 0:
+                    v *= x[partner, lane]
+                element(layout[own], v, parameters, layout[own + 2], room, 0)
                 work[d + m, lane] = room[0]
         _fill(x, layout, parent, variable, work)
     x0 = load(x, 0)
@@ -288,10 +292,13 @@ def field_jacobian(
     for j in range(d):
         gradients[j, j] = 1.0
     for m in range(n_elements):
-        at = HEAD + 3 * m
-        v, out_at = layout[at + 1], table + parent.shape[0]
-        element(layout[at], x[v], parameters, layout[at + 2], work, out_at)
-        work[d + m], gradients[d + m, v] = work[out_at], work[out_at + 1]
+        at = HEAD + ENTRIES * m
+        v, partner, out_at = layout[at + 1], layout[at + 3], table + parent.shape[0]
+        other = x[partner] if partner >= 0 else 1.0
+        element(layout[at], x[v] * other, parameters, layout[at + 2], work, out_at)
+        work[d + m], gradients[d + m, v] = work[out_at], work[out_at + 1] * other
+        if partner >= 0:
+            gradients[d + m, partner] = work[out_at + 1] * x[v] * (2.0 if partner == v else 1.0)
     _fill(x, layout, parent, variable, work)
     gradients[table - 1, 0] = 5.0 * x[0] ** 4
     for k in range(1, parent.shape[0]):

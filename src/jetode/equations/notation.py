@@ -26,7 +26,7 @@ HIDDEN = ("w", "h", "z")
 # words that some language of the exports keeps for itself, or that the exports use
 RESERVED = frozenset(re.findall(r"\w+", """
     abs all atan auto begin block bool break case catch char class connect const constant continue copysign cos
-    curve default der do double dt du dx elseif end enum equation exp export extern fabs false float flow function
+    cosh curve default der do double dt du dx elseif end enum equation exp export extern fabs false float flow function
     global goto if import inline inner int let local log long loop macro max min mod model module mutable new
     nothing np otherwise outer p package parameter pi pow quote rate readout record register restrict return short
     sign signed sin sizeof sqrt start state static step struct switch t tanh then time true try type typedef union
@@ -103,9 +103,14 @@ class Notation:
                 parts.append((f"({unit})" if compound else unit) + raised)
         return " ".join(parts)
 
-    def coordinate_unit(self, i: int) -> str:
-        """Of a coordinate."""
-        return self.unit_of(self.dimensions[i])
+    def coordinate_unit(self, *coordinates: int) -> str:
+        """Of a coordinate, or of a product of some."""
+        return self.unit_of(self.product_dimension(coordinates))
+
+    def product_dimension(self, coordinates: Sequence[int]) -> Dimension:
+        """Powers of both units of a product of coordinates."""
+        amounts, times = zip(*(self.dimensions[i] for i in coordinates), strict=True)
+        return sum(amounts), sum(times)
 
     def coefficient_unit(self, i: int, powers: Exponents, factor: bool = False) -> str:
         """Of a term in the rate of coordinate i; ``factor``: of one that multiplies the next coordinate there."""

@@ -46,7 +46,7 @@ class Writer(ABC):
 
     @abstractmethod
     def call(self, name: str, argument: str) -> str:
-        """One of sin, cos, tanh, arctan, exp, log, abs, curve of an expression."""
+        """One of sin, cos, tanh, arctan, exp, cosh, log, abs, curve of an expression."""
 
     @abstractmethod
     def odd_power(self, base: str, exponent: float) -> str:
@@ -171,16 +171,18 @@ def _is_plain(expression: str) -> bool:
     return re.fullmatch(r"[\w.{}]+|\(.*\)", expression) is not None and expression.count("(") <= 1
 
 
-TEXT_FUNCTIONS = {name: name + "({})" for name in ("sin", "cos", "tanh", "arctan", "exp", "log", "curve")} | {
+TEXT_FUNCTIONS = {name: name + "({})" for name in ("sin", "cos", "tanh", "arctan", "exp", "cosh", "log", "curve")} | {
     "abs": "|{}|",
     "power": "sign({0}) |{0}|^{1}",
 }
-LATEX_FUNCTIONS = {name: rf"\{name}\left({{}}\right)" for name in ("sin", "cos", "tanh", "arctan", "exp", "log")} | {
+LATEX_FUNCTIONS = {
+    name: rf"\{name}\left({{}}\right)" for name in ("sin", "cos", "tanh", "arctan", "exp", "cosh", "log")
+} | {
     "abs": r"\left|{}\right|",
     "curve": r"\mathrm{{curve}}\left({}\right)",
     "power": r"\mathrm{{sign}}\left({0}\right)\,\left|{0}\right|^{{{1}}}",
 }
-CODE_FUNCTIONS = {name: name + "({})" for name in ("sin", "cos", "tanh", "exp", "log", "abs")} | {
+CODE_FUNCTIONS = {name: name + "({})" for name in ("sin", "cos", "tanh", "exp", "cosh", "log", "abs")} | {
     "arctan": "atan({})",
     "power": "sign({0})*abs({0})^{1}",
 }
@@ -231,7 +233,7 @@ def code_writer(**functions: str) -> Infix:
 
 
 NUMPY = code_writer(
-    **{name: f"np.{name}({{}})" for name in ("sin", "cos", "tanh", "arctan", "exp", "log", "abs")},
+    **{name: f"np.{name}({{}})" for name in ("sin", "cos", "tanh", "arctan", "exp", "cosh", "log", "abs")},
     power="np.sign({0})*np.abs({0})**{1}",
 )
 

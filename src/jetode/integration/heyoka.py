@@ -79,7 +79,8 @@ def _integrator(
         ) from None
     states = heyoka.make_vars(*(f"x{i}" for i in range(dimension)))
     states = states if isinstance(states, list | tuple) else [states]
-    variables = [*states, *(_function(heyoka, element, states[element.variable]) for element in elements)]
+    arguments = [heyoka.prod([states[v] for v in element.coordinates]) for element in elements]
+    variables = [*states, *(_function(heyoka, *one) for one in zip(elements, arguments, strict=True))]
     used = 0
 
     def polynomial(monomials: Monomials) -> Any:
@@ -113,6 +114,8 @@ def _function(heyoka: Any, element: Element, v: Any) -> Any:
             return heyoka.atan((v - p[0]) / p[1])
         case "exp":
             return heyoka.exp(p[0] * v)
+        case "cosh":
+            return heyoka.cosh(p[0] * v)
         case "diode":
             return p[1] * heyoka.log(1.0 + heyoka.exp((v - p[0]) / p[1]))
         case "gaussian":

@@ -36,7 +36,7 @@ def field_terms(keys: Sequence[Term], values: Sequence[float], order: int, eleme
     return Terms(
         order, min((row for row in rows if row < order), default=order - 1), np.array(rows, np.int64), tuple(exponents),
         np.array(values), np.zeros(count, dtype=bool), np.zeros(count), np.zeros(count),
-        tuple((element.kind, element.variable) for element in elements),
+        tuple(element.shape for element in elements),
     )  # fmt: skip
 
 
@@ -105,8 +105,8 @@ def placed_elements(terms: Terms) -> Placed:
         if i < n and any(e[n:]):
             multipliers[e[n:].index(1)].setdefault(i, {})[e[:n]] = c
     return tuple(
-        PlacedElement(Element(kind, variable, tuple(terms.element_parameters(m).tolist())), multipliers[m])
-        for m, (kind, variable) in enumerate(terms.elements)
+        PlacedElement(shape.with_parameters(terms.element_parameters(m).tolist()), multipliers[m])
+        for m, shape in enumerate(terms.elements)
     )
 
 
@@ -128,7 +128,7 @@ def is_element(terms: Terms) -> BoolArray:
 
 def curve_modes(terms: Terms) -> BoolArray:
     """Marks the free parameters of curves, which a figure shows and nobody reads."""
-    curves = [terms.dimension + m for m, (kind, _) in enumerate(terms.elements) if kind == "curve"]
+    curves = [terms.dimension + m for m, shape in enumerate(terms.elements) if shape.kind == "curve"]
     return np.isin(terms.rows, curves) & terms.free
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from jetode.equations.elements import kind_of
+from jetode.equations.elements import Shape, kind_of
 from jetode.equations.equation import Equation
 from jetode.equations.regular import RegularClosure
 from jetode.equations.rows import Coupled
@@ -138,7 +138,7 @@ class Identified:
                 {"row": int(r), "powers": list(e), "coefficient": float(c), "free": bool(f)} for r, e, c, f in rows
             ],
             **({"rails": [v if np.isfinite(v) else None for v in self.rails]} if self.rails != UNLIMITED else {}),
-            **({"elements": [{"kind": k, "variable": v} for k, v in terms.elements]} if terms.elements else {}),
+            **({"elements": [_shape_to_plain(one) for one in terms.elements]} if terms.elements else {}),
             "covariance": self.covariance.tolist(),
         }
 
@@ -158,7 +158,7 @@ class Identified:
             free,
             np.zeros(count),
             np.zeros(count),
-            tuple((kind_of(str(one["kind"])).name, int(one["variable"])) for one in data.get("elements", ())),
+            tuple(map(_shape_from_plain, data.get("elements", ()))),
         )
         terms.check()
         covariance = np.array(data["covariance"], dtype=float).reshape(int(free.sum()), int(free.sum()))
@@ -171,6 +171,16 @@ class Identified:
     def physical_jacobian(self, state: FloatArray) -> FloatArray:
         """∂(physical state)/∂(dimensionless state) at one dimensionless state."""
         return self._in_units.canonical_jacobian(state * self._units) * self._units
+
+
+def _shape_to_plain(shape: Shape) -> dict[str, Any]:
+    """Kind and coordinates of an element as plain data; inverse of :func:`_shape_from_plain`."""
+    return {name: value for name, value in shape._asdict().items() if value is not None}
+
+
+def _shape_from_plain(data: Mapping[str, Any]) -> Shape:
+    partner = data.get("partner")
+    return Shape(kind_of(str(data["kind"])).name, int(data["variable"]), None if partner is None else int(partner))
 
 
 @dataclass(frozen=True)
@@ -213,7 +223,7 @@ def identified_from(equation: Equation, prepared: Prepared, sigma: float) -> Ide
 
 def stepped(prepared: Prepared, terms: Terms) -> Prepared:
     """The record with the integrator's step that the elements of an equation need."""
-    kinked = any(kind_of(kind).kinked for kind, _ in terms.elements)
+    kinked = any(kind_of(one.kind).kinked for one in terms.elements)
     return replace(prepared, step=KINK_STEP) if kinked else prepared
 
 

@@ -89,7 +89,11 @@ class Effort:
 
     def __init__(self, interrupt: Callable[[], bool], most: int = MOST_ITERATIONS) -> None:
         self._interrupt = interrupt
-        self._left = most
+        self._most = self._left = most
+
+    def renewed(self) -> Effort:
+        """The same bound anew, for a last stage that others have left nothing to."""
+        return Effort(self._interrupt, self._most)
 
     def limit(self, most: int) -> None:
         """Allow no more than so many iterations from here on."""

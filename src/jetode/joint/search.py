@@ -19,6 +19,8 @@ from jetode.joint.choose_terms import choose_terms
 from jetode.joint.constraints import Constraints
 from jetode.joint.elements.known import with_known
 from jetode.joint.elements.naming import NONE, Functions, asks_for_function, imitates, search_elements
+from jetode.joint.elements.product import ORDER as PRODUCT_ORDER
+from jetode.joint.elements.product import search_products
 from jetode.joint.forms.base import Candidate, hidden_library
 from jetode.joint.forms.driven import driven_planes
 from jetode.joint.forms.pole_free import candidate as plain_candidate
@@ -28,7 +30,7 @@ from jetode.joint.interim import improved
 from jetode.joint.null_space_proposals import Proposal, fit_proposal, proposals
 from jetode.joint.parts import equation_of
 from jetode.joint.problem import STEP, Prepared
-from jetode.joint.progress import WithModel
+from jetode.joint.progress import Effort, WithModel
 from jetode.joint.scan import Problem, begun, cool, scan
 from jetode.joint.search_settings import COOLING, DECISION, SCAN, SEARCH
 from jetode.joint.shooting.annealing import anneal
@@ -82,7 +84,8 @@ def search(
     found = climb(prepared, order, others, interrupt, progress, constraints, first.candidates)
     if found.satisfies() or constraints != FREE:
         return _beside(found, named)
-    return _finely(prepared, order, interrupt, progress) or _likelier(named, found)
+    finely = _finely(prepared, order, interrupt, progress)
+    return finely or _of_product(prepared, order, functions, interrupt, progress) or _likelier(named, found)
 
 
 def search_on_curve(
@@ -138,6 +141,17 @@ def _with_functions(
 ) -> Found | None:
     """Equations with functions of one coordinate that follow the record."""
     return search_elements(compared_on(prepared, order, fine=True), order, functions, interrupt, progress)
+
+
+def _of_product(
+    prepared: Prepared, order: int, functions: Functions, interrupt: Interrupt, progress: Progress
+) -> Found | None:
+    """An equation with a function of a product behind a pole, where nothing else satisfies."""
+    if order != PRODUCT_ORDER or interrupt():
+        return None
+    effort = interrupt.renewed() if isinstance(interrupt, Effort) else interrupt
+    found = search_products(compared_on(prepared, order, fine=True), functions, effort, progress)
+    return found if _names(found) else None
 
 
 def clean_functions(

@@ -25,7 +25,7 @@ BEYOND = 0.05  # of the visited range: how far a forecast may leave it before th
 class FoundElement:
     """A function of one coordinate in a model's equation.
 
-    ``name``: sin, abs, tanh, …, or curve where it has no name; ``variable``: the coordinate it is a function of;
+    ``name``: sin, abs, tanh, …, or curve where it has no name; ``variable``: the coordinate, or the product, it is of;
     ``rate``: that in whose rate it stands (the first of several) and ``times`` what it is multiplied with there;
     ``parameters``: value and standard error by name, the factor before the function as ``gain``; ``visited``: the range
     of the variable in the record.
@@ -73,7 +73,7 @@ def found_elements(model: Model) -> tuple[FoundElement, ...]:
         out.append(
             FoundElement(
                 placed.element.kind,
-                model.named.names[placed.element.variable],
+                placed.element.argument_name(model.named.names),
                 model.named.names[row],
                 text({powers: 1.0}, model.named.names),
                 {"gain": (gain, gain_error), **own},
@@ -93,7 +93,7 @@ def _first(placed: PlacedElement) -> tuple[int, tuple[int, ...], float]:
 
 def visited_ranges(elements: Sequence[PlacedElement], states: FloatArray) -> tuple[tuple[float, float], ...]:
     """The range of every element's coordinate over states (n, d) of the record."""
-    columns = [states[:, one.element.variable] for one in elements]
+    columns = [one.element.argument(states) for one in elements]
     return tuple((float(np.nanmin(column)), float(np.nanmax(column))) for column in columns)
 
 
@@ -103,7 +103,7 @@ def left_range(
     """For every element whose coordinate leaves its range in a forecast: that it does, and when."""
     out = []
     for one, (low, high) in zip(elements, visited, strict=True):
-        values, reach = run.states[:, one.element.variable], BEYOND * (high - low)
+        values, reach = one.element.argument(run.states), BEYOND * (high - low)
         outside = np.flatnonzero((values < low - reach) | (values > high + reach))
         if outside.size:
             out.append(

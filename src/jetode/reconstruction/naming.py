@@ -205,7 +205,7 @@ class NamedEquation:
             unit = self.notation.coefficient_unit(i, c.powers, factor)
             if m is not None:
                 element = self.form.elements[m].element
-                function = f"{element.kind}({self.names[element.variable]})"
+                function = f"{element.kind}({element.argument_name(self.names)})"
                 shown = function if shown == "1" else f"{shown} {function}"
                 unit = self._gain_unit(element, i, c.powers, factor)
             out.append(Term(f"{self.names[i]}'", shown, c, unit))
@@ -215,17 +215,18 @@ class NamedEquation:
         """A parameter of an element as it is shown."""
         element = form.elements[int(c.part[1:])].element
         (i,) = c.powers
-        amount, time = self.notation.dimensions[element.variable]
+        amount, time = self.notation.product_dimension(element.coordinates)
         power = element.info.powers[i]
         unit = self.notation.unit_of((power * amount, power * time))
-        return Term(f"{element.kind}({self.names[element.variable]})", element.info.parameters[i], c, unit)
+        return Term(f"{element.kind}({element.argument_name(self.names)})", element.info.parameters[i], c, unit)
 
     def _gain_unit(self, element: Element, i: int, powers: Exponents, factor: bool) -> str:
         """Unit of what stands before an element: f has that of a power of its coordinate."""
         if element.kind == "power":
             return ""
         spent = [*powers, *(0,) * (len(self.names) - len(powers))]
-        spent[element.variable] += element.info.degree
+        for v in element.coordinates:
+            spent[v] += element.info.degree
         spent[min(i + 1, len(spent) - 1)] += int(factor)
         return self.notation.coefficient_unit(i, tuple(spent))
 

@@ -38,8 +38,7 @@ def _figure(model: Model, m: int, element: FoundElement) -> Figure:
         {"x": numbers(v[inside]), "y": numbers(value[inside]), "mode": "lines", "role": "model", "width": 3,
          "name": "in the record\u2019s range"},
     ]  # fmt: skip
-    names, notation = model.named.names, model.named.notation
-    index = names.index(element.variable)
+    unit = model.named.notation.coordinate_unit(*element.element.coordinates)
     times = "" if element.times == "1" else f", per unit of {element.times}"
     what = "A curve without a name" if element.name == "curve" else f"The {element.name}"
     return Figure(
@@ -49,7 +48,7 @@ def _figure(model: Model, m: int, element: FoundElement) -> Figure:
         f"{element.variable} from {low:.3g} to {high:.3g}; beyond, the curve is extrapolated.",
         tuple(traces),
         {
-            "xaxis": {"title": {"text": label(element.variable, notation.coordinate_unit(index))}},
+            "xaxis": {"title": {"text": label(element.variable, unit)}},
             "yaxis": {"title": {"text": f"part of {element.rate}\u2032"}},
         },
     )

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from jetode.equations.elements import Element
 from jetode.experiments.panel.channels import select
 from jetode.experiments.panel.functions import TRUE, has_function
 from jetode.reconstruction.found_elements import FoundElement
@@ -21,7 +22,7 @@ PATH = np.column_stack([Z, -28.0 * Y, -28.0 * X])
 
 def found(variable=2, error=0.01, **other):
     given = {**TRUE["Chua z"].parameters, **other}
-    element = SimpleNamespace(variable=variable)
+    element = Element("piecewise-linear", variable, (-28.0, 28.0, -1.0))
     parameters = {name: (value, error) for name, value in given.items()}
     return FoundElement("piecewise-linear", "w", "w", "1", parameters, (-60.0, 60.0), element)
 

@@ -81,7 +81,7 @@ def scored(case: ElementCase, noise: float, seed: int, **options: Any) -> dict[s
         "named": right,
         "within": bool(right and all(e <= WITHIN for e in errors.values())),
         "errors": errors,
-        "equation": model.equation(),
+        "equation": "" if model.named is None else model.equation(),
         "reason": model.verdict.reason,
         "seconds": time.process_time() - began,
     }
@@ -106,7 +106,7 @@ def argument_error(model: Model, found: FoundElement, true: TrueElement) -> floa
     if model.order < 3 and true.variable not in ("u0", "u1"):
         return float("inf")
     wanted = true.argument(model.jet_path)
-    got = model.path[:, found.element.variable]
+    got = found.element.argument(model.path)
     seen = np.isfinite(wanted) & np.isfinite(got)
     return float(np.sqrt(np.mean((got[seen] - wanted[seen]) ** 2)) / np.std(wanted[seen]))
 

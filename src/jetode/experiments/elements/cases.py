@@ -45,7 +45,7 @@ ARGUMENTS: Mapping[str, Callable[[FloatArray], FloatArray]] = MappingProxyType(
         "u1": lambda u: u[:, 1],
         "Chua's x in z": lambda z: z[:, 2] + z[:, 1] + 100.0 / 7.0 * z[:, 0],  # −100/7 x
         "the panel's Chua x in z": lambda z: z[:, 2] + z[:, 1] + 28.0 * z[:, 0],  # −28 x
-        "x y in x": lambda x: x[:, 0] * (x[:, 0] + 0.1 * x[:, 1]),
+        "YuWang2's x y in x": lambda x: x[:, 0] * (10.0 * x[:, 0] + x[:, 1]),  # 10 x y
     }
 )
 
@@ -140,6 +140,7 @@ _SATURATION = _element("tanh", centre=0.0, width=0.5)
 _ENZYME = _element("michaelis-menten", half=1.0)
 _SINE = _element("sin", frequency=1.0, phase=0.0)
 _KINKS = _element("piecewise-linear", first=-1.0, second=1.0, ratio=-1.0)
+_COSH = _element("cosh", "YuWang2's x y in x", rate=0.1)
 _KINKS_IN_Z = _element("piecewise-linear", "Chua's x in z", first=-100.0 / 7.0, second=100.0 / 7.0, ratio=-1.0)
 
 CASES: Mapping[str, ElementCase] = MappingProxyType(
@@ -176,7 +177,7 @@ CASES: Mapping[str, ElementCase] = MappingProxyType(
                 0.0,
                 (_ENZYME,),
             ),
-            ElementCase("YuWang2 x", _yu_wang, (0.1, 0.1, 1.0), 0, 3, 0.01, 6000, 50.0, (_element("exp", "x y in x"),)),
+            ElementCase("YuWang2 x", _yu_wang, (0.1, 0.1, 1.0), 0, 3, 0.01, 6000, 50.0, (_COSH,)),
         )
     }
 )

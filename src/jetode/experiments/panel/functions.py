@@ -1,5 +1,6 @@
 """Channels of the panel whose true equation has a function: whether a model has found it (docs/mathematics.md §8).
 
+YuWang2's x: with v = 10 y and w = 300 − 20 z the rows are x' = −10 x + v, v' = x w, w' = 750 − 2.5 w − 20 cosh(x v/10).
 Chua's z: with w = z'' + z' + 28 z = −28 x the third row is w' = −4.457 w + 15.6 z' + 3.343 (|w + 28| − |w − 28|).
 """
 
@@ -17,9 +18,13 @@ from jetode.reconstruction.model import Model
 
 _KINKS = {"first": -28.0, "second": 28.0, "ratio": -1.0, "gain": 3.3428226}
 
-# by channel; YuWang2's cosh of a product is a function of two coordinates, which no model here can have
+_COSH = {"rate": 0.1, "gain": -20.0}
+
 TRUE: Mapping[str, TrueElement] = MappingProxyType(
-    {"Chua z": TrueElement("piecewise-linear", "the panel's Chua x in z", MappingProxyType(_KINKS))}
+    {
+        "Chua z": TrueElement("piecewise-linear", "the panel's Chua x in z", MappingProxyType(_KINKS)),
+        "YuWang2 x": TrueElement("cosh", "YuWang2's x y in x", MappingProxyType(_COSH)),
+    }
 )
 
 

@@ -57,9 +57,17 @@ def element_form(order: int, elements: tuple[Element, ...], spread: bool, mixed:
     return form
 
 
+def product_form(element: Element) -> Form:
+    """Behind a pole in x_0, a function of x_0 x_1 in the last row, (8.11); x_1 is any combination of u0 and u1."""
+    own = (("f0", ((1,), (0,))), ("c", ((0,),)), ("a", ((0, 0), (0, 1))), ("D", ((1, 0), (0, 0))))
+    return Form(3, (*own, ("P", tuple(linear_monomials(3))))).with_element(element, "P")
+
+
 def candidate_of(suggestion: Suggestion) -> Candidate:
     """The form of a suggestion, unfitted; a sign stays as narrow as it begins, which under noise is 0."""
     order = suggestion.order
+    if suggestion.of_product:
+        return Candidate(product_form(suggestion.elements[0]), {(1, 0): 1.0})
     form = element_form(order, suggestion.elements, suggestion.spread, bool(suggestion.mix))
     monomials = linear_monomials(order)
     form = form.with_parts(P=tuple(monomials[i] for i in suggestion.linear))

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from jetode.equations.curve_basis import basis
-from jetode.equations.elements import Element
+from jetode.equations.elements import Element, Shape
 from jetode.equations.polynomials import Library, total_degree_exponents
 from jetode.joint.elements.guesses import GUESSES, sensible
 from jetode.joint.elements.weak_form import Argument, Projection, WeakForm
@@ -72,14 +72,24 @@ class Suggestion:
         return tuple(e.kind for e in self.elements)
 
     @property
-    def functions(self) -> frozenset[tuple[str, int]]:
+    def functions(self) -> frozenset[Shape]:
         """Names of its elements with the coordinates that they are of."""
-        return frozenset((e.kind, e.variable) for e in self.elements)
+        return frozenset(e.shape for e in self.elements)
 
     @property
     def coordinates(self) -> tuple[int, ...]:
         """The coordinates that its elements are of, in order."""
-        return tuple(sorted(e.variable for e in self.elements))
+        return tuple(sorted(v for e in self.elements for v in e.coordinates))
+
+    @property
+    def of_product(self) -> bool:
+        """Whether it is the equation behind a pole with a function of a product, (8.11)."""
+        return self.elements[0].partner is not None
+
+    @property
+    def rough(self) -> bool:
+        """Whether what its function is of is known roughly at first."""
+        return bool(self.mix) or self.of_product
 
 
 def bic_of(residual: float, rows: int, parameters: int) -> float:

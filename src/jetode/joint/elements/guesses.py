@@ -44,6 +44,10 @@ def _exponential(v: FloatArray) -> Iterator[Parameters]:
     yield from ((s * r / std,) for r, s in product(RATES, (1.0, -1.0)) if r / std < steepest)
 
 
+def _even(v: FloatArray) -> Iterator[Parameters]:
+    yield from (rate for rate in _exponential(v) if rate[0] > 0.0)
+
+
 def _kinks(v: FloatArray) -> Iterator[Parameters]:
     yield from ((float(c),) for c in np.quantile(v, CENTRES))
 
@@ -75,9 +79,9 @@ def _half(v: FloatArray) -> Iterator[Parameters]:
 
 GUESSES: Mapping[str, Callable[[FloatArray], Iterator[Parameters]]] = MappingProxyType(
     {
-        "sin": _sine, "tanh": _centred, "arctan": _centred, "exp": _exponential, "diode": _centred, "abs": _kinks,
-        "drag": _drag, "sign": _sign, "piecewise-linear": _pieces, "power": _power, "michaelis-menten": _half,
-        "holling": _half, "gaussian": _centred,
+        "sin": _sine, "tanh": _centred, "arctan": _centred, "exp": _exponential, "cosh": _even, "diode": _centred,
+        "abs": _kinks, "drag": _drag, "sign": _sign, "piecewise-linear": _pieces, "power": _power,
+        "michaelis-menten": _half, "holling": _half, "gaussian": _centred,
     }
 )  # fmt: skip
 
@@ -99,7 +103,7 @@ def sensible(kind: str, parameters: Parameters, v: FloatArray) -> bool:
         return -low < parameters[0] < WIDEST * std
     if kind == "power":
         return abs(parameters[0] - 1.0) > NEAREST_ONE and 0.1 < parameters[0] < 6.0
-    if kind == "exp":
+    if kind in ("exp", "cosh"):
         return LEAST_RISE < abs(parameters[0]) * (high - low) < 2.0 * STEEPEST
     return True
 

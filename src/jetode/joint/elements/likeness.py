@@ -53,7 +53,8 @@ def alike(element: Element, samples: FloatArray, kinds: Collection[str]) -> list
         best = look.best(kind, guesses) if guesses else None
         if best is not None and SETTINGS.same * bent < best[1] < SETTINGS.alike * bent:
             found.append((len(best[0].parameters), best[1], best[0]))
-    return [one for *_, one in sorted(found, key=lambda f: f[:2])[: SETTINGS.tried]]
+    ranked = sorted(found, key=lambda f: f[:2])[: SETTINGS.tried]
+    return [replace(one, partner=element.partner) for *_, one in ranked]
 
 
 def replaced(equation: Equation, m: int, element: Element, samples: FloatArray) -> Equation:
@@ -78,6 +79,19 @@ def replaced(equation: Equation, m: int, element: Element, samples: FloatArray) 
     return equation.with_rows((*equation.rows[:-1], last), elements)
 
 
+def replaced_product(equation: Equation, m: int, element: Element, samples: FloatArray) -> Equation:
+    """An equation with another function of a product, and a constant, in the place of element m in the last row."""
+    places = np.quantile(samples, np.linspace(SETTINGS.edge, 1.0 - SETTINGS.edge, SETTINGS.places))
+    columns = np.column_stack([element(places), np.ones_like(places)])
+    gain, level = np.linalg.lstsq(columns, equation.elements[m].element(places), rcond=1e-10)[0].tolist()
+    *rows, last = equation.rows
+    constant = (0,) * equation.dimension
+    assert isinstance(last, dict)
+    last = last | {constant: last.get(constant, 0.0) + level * equation.elements[m].in_row(len(rows))[constant]}
+    placed = equation.elements[m].with_element(element, gain)
+    return equation.with_rows((*rows, last), tuple(placed if k == m else e for k, e in enumerate(equation.elements)))
+
+
 def derivative_gains(beta: FloatArray, c: FloatArray) -> FloatArray:
     """b_0 … b_{n−1} from β_0 … β_{n−1} and c_0 … c_{n−1}, the inverse of :func:`gains_of` (8.9)."""
     n = c.size
@@ -89,14 +103,15 @@ def derivative_gains(beta: FloatArray, c: FloatArray) -> FloatArray:
 
 def other_names(fit: Fit, suggestion: Suggestion, kinds: Sequence[str]) -> Iterator[Begun]:
     """Starts of joint fits with other functions in the place of each one that was fitted."""
-    fitted = equation_of(fit.terms)
-    equation, states = fitted.canonical(), fitted.canonical_states(fit.states)
+    equation, states = equation_of(fit.terms), fit.states
+    if not suggestion.of_product:
+        equation, states = equation.canonical(), equation.canonical_states(states)
     for m, one in enumerate(equation.elements):
-        samples = states[:, one.element.variable]
+        samples = one.element.argument(states)
         for element in alike(one.element, samples, [k for k in kinds if k != one.element.kind]):
             elements = tuple(element if k == m else e.element for k, e in enumerate(equation.elements))
             other = replace(suggestion, elements=elements, bare=False)
-            swapped = replaced(equation, m, element, samples)
+            swapped = (replaced_product if suggestion.of_product else replaced)(equation, m, element, samples)
             path = swapped.states(equation.jets(states)) if suggestion.spread else states
             if np.isfinite(path).all():
                 yield other, candidate_of(other).form.terms(swapped), path

@@ -105,16 +105,18 @@ class Argument:
         """For a coordinate and as many derivatives; ``v``: its samples where it is no derivative of the record."""
         v = weak.jets[:, variable] if v is None else v
         places = np.linspace(float(v.min()), float(v.max()), PLACES)
-        at = (v - places[0]) / (places[1] - places[0])
-        left = np.minimum(at.astype(np.int64), PLACES - 2)
-        share = at - left
-        n = v.size
-        index = np.arange(n)
-        spread = csr_array(
-            (np.concatenate([1.0 - share, share]), (np.tile(index, 2), np.concatenate([left, left + 1]))), (n, PLACES)
-        )
+        spread = shared(v, places)
         operators = tuple(np.asarray((weak.operator(k) @ spread).todense()) for k in range(derivatives))
         return cls(variable, v, places, operators)
+
+
+def shared(v: FloatArray, places: FloatArray) -> csr_array:
+    """The matrix that takes values at equally spaced places to those at samples v between them."""
+    at = (v - places[0]) / (places[1] - places[0])
+    left = np.minimum(at.astype(np.int64), places.size - 2)
+    share = at - left
+    rows, columns = np.tile(np.arange(v.size), 2), np.concatenate([left, left + 1])
+    return csr_array((np.concatenate([1.0 - share, share]), (rows, columns)), (v.size, places.size))
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from jetode.equations.elements import Element
 from jetode.joint.shooting.gaussnewton import Data, Fit, minimise
 from jetode.joint.shooting.layout import RK8, Terms
 from jetode.support.arrays import FloatArray
@@ -47,10 +46,11 @@ def rescale_hidden(fit: Fit) -> Fit:
 def _element_factors(terms: Terms, hidden: range, spread: FloatArray) -> FloatArray:
     """What elements of hidden coordinates add to the factors: their parameters and gains in the new units."""
     out, d = np.ones(len(terms.exponents)), terms.dimension
-    for m, (kind, variable) in enumerate(terms.elements):
-        if variable in hidden:
-            unit = 1.0 / spread[variable - hidden.start]
-            old = Element(kind, variable, tuple(terms.element_parameters(m)))
+    for m, shape in enumerate(terms.elements):
+        moved = [spread[v - hidden.start] for v in shape.coordinates if v in hidden]
+        if moved:
+            unit = 1.0 / float(np.prod(moved))
+            old = shape.with_parameters(terms.element_parameters(m))
             out[terms.rows == d + m] = unit ** np.array(old.info.powers, dtype=float)
             acting = np.array([row < d and e[d + m] > 0 for row, e in zip(terms.rows, terms.exponents, strict=True)])
             out[acting] *= old.in_units(unit)[1]

@@ -4,17 +4,23 @@ is the lane, but for results of elements, which are written from one place on.""
 
 from __future__ import annotations
 
-from jetode.equations.element_kernel import element
+from jetode.equations.element_kernel import PARTNER, element
 from jetode.joint.shooting.sums import LEAF
 from jetode.support.compiled import leaf
 
 
 @leaf(forceinline=False)
 def evaluate_elements(axes, x, coefficients, codes, slopes):
-    """f of every element into ``x`` after the state; f, ∂f/∂v and ∂f/∂p into the rows of ``slopes``."""
+    """f of every element into ``x`` after the state; f, its slope by its coordinate (and, of a product, by the other
+    one) and ∂f/∂p into the rows of ``slopes``."""
     for m in range(codes.shape[0]):
+        partner = codes[m, 3]
         for lane in range(x.shape[1]):
-            element(codes[m, 0], x[codes[m, 1], lane], coefficients, codes[m, 2], slopes[m, lane], 0)
+            v = x[codes[m, 1], lane]
+            other = x[partner, lane] if partner >= 0 else 1.0
+            element(codes[m, 0], v * other, coefficients, codes[m, 2], slopes[m, lane], 0)
+            slopes[m, lane, PARTNER] = slopes[m, lane, 1] * v
+            slopes[m, lane, 1] *= other
             x[len(axes) + m, lane] = slopes[m, lane, 0]
 
 
@@ -33,6 +39,9 @@ def chain_rule(axes, slopes, partials, codes, table, curves, first, out, through
                     acting[lane] += slopes[j] * table[slots[j], lane]
             for lane in range(acting.shape[0]):
                 out[row, codes[m, 1], lane] += acting[lane] * curves[m, lane, 1]
+            if codes[m, 3] >= 0:
+                for lane in range(acting.shape[0]):
+                    out[row, codes[m, 3], lane] += acting[lane] * curves[m, lane, PARTNER]
 
 
 @leaf(**LEAF, forceinline=False)

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jetode.equations.element_kernel import element_ready
-from jetode.equations.elements import KINDS
+from jetode.equations.elements import KINDS, Shape
 from jetode.equations.polynomials import Exponents, monomial_program
 from jetode.integration.tableau import N_STAGES, STAGES, WEIGHTS
 from jetode.support.arrays import BoolArray, FloatArray, IntArray
@@ -63,7 +63,7 @@ class Terms:
     free: BoolArray
     mean: FloatArray
     precision: FloatArray
-    elements: tuple[tuple[str, int], ...] = ()
+    elements: tuple[Shape, ...] = ()
 
     def __post_init__(self) -> None:
         if np.any(self.rows[1:] < self.rows[:-1]):
@@ -86,9 +86,11 @@ class Terms:
     def check(self) -> None:
         """Refuse, with a ValueError, terms that do not belong together: what a file may hold."""
         d, m = self.dimension, len(self.elements)
-        if any(len(e) != d + m for e in self.exponents) or any(not 0 <= v < d for _, v in self.elements):
+        of = {v for shape in self.elements for v in shape.coordinates}
+        if {len(e) for e in self.exponents} - {d + m} or of - set(range(d)):
             raise ValueError("terms and elements must be over the same coordinates")
-        wanted = [(d + k, i) for k, (kind, _) in enumerate(self.elements) for i in range(len(KINDS[kind].parameters))]
+        counts = [len(KINDS[shape.kind].parameters) for shape in self.elements]
+        wanted = [(d + k, i) for k, count in enumerate(counts) for i in range(count)]
         found = [(int(row), e[0]) for row, e in zip(self.rows, self.exponents, strict=True) if row >= d]
         if found != wanted or any(max(e[d:], default=0) > 1 or sum(e[d:]) > 1 for e in self.exponents):
             raise ValueError("every element must have all its parameters, in order, and stand once in a term")
@@ -118,12 +120,13 @@ class Terms:
         if self.elements:
             element_ready()
         codes = [
-            (KINDS[kind].code, variable, int(np.searchsorted(self.rows, self.dimension + m)))
-            for m, (kind, variable) in enumerate(self.elements)
-        ]
+            (KINDS[one.kind].code, one.variable, int(np.searchsorted(self.rows, self.dimension + m)),
+             -1 if one.partner is None else one.partner)
+            for m, one in enumerate(self.elements)
+        ]  # fmt: skip
         free = np.flatnonzero(self.free & self.is_parameter)
         columns = [(self.rows[j] - self.dimension, self.exponents[j][0]) for j in free]
-        return Elements(np.array(codes, np.int64).reshape(-1, 3), np.array(columns, np.int64).reshape(-1, 2))
+        return Elements(np.array(codes, np.int64).reshape(-1, 4), np.array(columns, np.int64).reshape(-1, 2))
 
     def with_coefficients(self, coefficients: FloatArray) -> Terms:
         """The same terms with other coefficients."""
@@ -154,8 +157,8 @@ class Partials(NamedTuple):
 
 
 class Elements(NamedTuple):
-    """Kind, coordinate and first coefficient of every element (``codes``); element and number of every free parameter
-    (``columns``)."""
+    """Kind, coordinate, first coefficient and partner (−1: none) of every element (``codes``); element and number of
+    every free parameter (``columns``)."""
 
     codes: IntArray
     columns: IntArray
