@@ -54,6 +54,7 @@ class ProductSettings:
     window: float = 1.0  # tc over which increments are taken: shorter ones are noise, longer ones blur what bends
     overlap: int = 4  # windows that share a sample: more repeat what the others say
     evaluations: int = 10  # of the pole between two quantiles: to a percent, the joint fit does the rest
+    most: float = 0.4  # of the increments of w that a curve may leave: 0.2 is noise where the record has 15 % of it
     alike: float = 1.25  # of what the best function leaves: smoothing blurs all of them, and ranks say little
     plain: int = 1  # parameters of those that are all fitted, a second each, since they can win by BIC
     tried: int = 4  # of the others, where none of these satisfies: the first that follows may be an imitation
@@ -188,13 +189,13 @@ def likeliest(jets: Jets) -> Behind | None:
 
 def search_products(problem: Problem, functions: Functions, interrupt: Interrupt, progress: Progress) -> Found | None:
     """Equations with a function of a product that follow the record, best first.  None where there is none, or where a
-    free curve of the product leaves more than the quadratic polynomial does, which has more coefficients."""
+    free curve of the product leaves much, or more than the quadratic polynomial does, which has more coefficients."""
     jets = problem.prepared.jets
     if interrupt() or not functions.spread or not functions.kinds:
         return None
     progress("functions of a product behind a pole")
     behind = likeliest(jets)
-    if behind is None or behind.curve() > behind.quadratic():
+    if behind is None or behind.curve() > min(behind.quadratic(), SETTINGS.most):
         return None
     fits = Fits(problem, functions.kinds, interrupt, CLOSE, hasty=False)
     found, fitted = Found((), problem.data, problem.price), list[Named]()
