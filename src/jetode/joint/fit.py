@@ -13,6 +13,7 @@ import numpy as np
 from jetode.joint.candidates import Found, states_for
 from jetode.joint.constraints import Constraints
 from jetode.joint.elements.naming import CATALOGUE, Functions, asks_for_function
+from jetode.joint.filtered_search import search_filtered
 from jetode.joint.forms.base import PRIOR, Candidate
 from jetode.joint.forms.registry import ladder
 from jetode.joint.null_space_proposals import DEGREES, LINEAR, Proposal
@@ -277,9 +278,8 @@ def identify_form(
     say: Callable[[str], None],
     accept: Callable[[Proposal], bool],
 ) -> tuple[Formed | Proposal, bool]:
-    """The null space where the record is clean, else the search; and whether that ended at its bound.
-
-    A rational proposal that is not accepted leaves the record to the search, with all its iterations.
+    """The null space where the record is clean, else the search, at last for two hidden coordinates; and whether that
+    ended at its bound.  A rational proposal that is not accepted leaves the record to the search, with all iterations.
     """
     effort = budget.effort()
     say("smoothing the record")
@@ -296,7 +296,9 @@ def identify_form(
             effort.limit(CLEAN_ITERATIONS)
     formed = searched_form(request, prepared, effort, say)
     budget.searched(effort)
-    return formed, effort.exhausted
+    free = request.order is None and not request.functions.known
+    filtered = search_filtered(formed, lambda: request.prepared(4), budget.effort(), say) if free else None
+    return filtered or formed, effort.exhausted and filtered is None
 
 
 def refined(prepared: Prepared, data: Data, fit: Fit, interrupt: Callable[[], bool]) -> tuple[Data, Fit, float]:

@@ -36,6 +36,8 @@ PAST_LENGTH = 150.0  # tc: how much of the past a past-only state is estimated f
 CLEAN_PAST_LENGTH = 40.0  # tc: and where the samples are nearly exact
 WEAK_PAST_LENGTH = 40.0  # tc: and where the equation has model error, whose filter forgets
 SHORTEST_PAST = 0.5  # tc
+FEW_COORDINATES = 3  # up to so many the fit's own step does
+FAST = 8.0  # 1/tc: rate of a hidden coordinate from which that step, half of its e-folding time, is too long
 JUMP_RATIO = 6e-4  # final q in units of the noise: jumps this small no longer feed the forecast
 
 
@@ -212,9 +214,12 @@ def identified_from(equation: Equation, prepared: Prepared, sigma: float) -> Ide
 
 
 def stepped(prepared: Prepared, terms: Terms) -> Prepared:
-    """The record with the integrator's step that the elements of an equation need."""
+    """The record with the integrator's step that an equation needs: a short one for elements with kinks, and for a
+    hidden coordinate of order 4 that spikes."""
     kinked = any(kind_of(kind).kinked for kind, _ in terms.elements)
-    return replace(prepared, step=KINK_STEP) if kinked else prepared
+    own = (terms.rows == terms.dimension - 1) & np.array([e[terms.dimension - 1] == 1 for e in terms.exponents])
+    spikes = terms.dimension > FEW_COORDINATES and bool(np.any(np.abs(terms.coefficients[own]) > FAST))
+    return replace(prepared, step=KINK_STEP) if kinked or spikes else prepared
 
 
 def estimate_path(
