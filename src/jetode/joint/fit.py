@@ -34,7 +34,7 @@ from jetode.joint.search import (
     search_on_curve,
 )
 from jetode.joint.search_settings import COOLING, DECISION, SEARCH
-from jetode.joint.shooting.annealing import Schedule, anneal
+from jetode.joint.shooting.annealing import Schedule, anneal, settled
 from jetode.joint.shooting.gaussnewton import Data, Fit, Linearisation, path_states
 from jetode.joint.term_stability import TermStability, term_stability
 from jetode.records.series import Series
@@ -127,9 +127,11 @@ def polish(
         fit = replace(terms_fit, terms=terms, states=path_states(terms_fit, searched)[data.layout.first])
     if not np.isfinite(fit.cost):
         return data, fit
+    satisfied = searched is not None and _follows(terms_fit.cost, searched, DECISION.suspicious(searched.n_samples))
     while True:
         last = final_q(level)
         fit = anneal(data, fit.terms, fit.states, Schedule((30.0 * last, last), POLISH_ITERATIONS), interrupt)
+        fit = settled(data, fit, DECISION.suspicious(data.n_samples) * data.n_samples, interrupt) if satisfied else fit
         if level <= sigma or interrupt():
             return data, fit
         level = max(sigma, level / SIGMA_STEP)

@@ -22,7 +22,8 @@ from jetode.equations.state_jets import offset_and_factor
 from jetode.joint.candidates import states_for
 from jetode.joint.parts import equation_of, equation_terms
 from jetode.joint.problem import CLEAN_SIGMA, CLEAN_STEP, FEWEST_SAMPLES, KINK_STEP, Loss, Prepared, prepare, stretches
-from jetode.joint.shooting.annealing import Schedule, anneal
+from jetode.joint.search_settings import DECISION
+from jetode.joint.shooting.annealing import Schedule, anneal, settled
 from jetode.joint.shooting.gaussnewton import Data, Fit, Linearisation, path_states
 from jetode.joint.shooting.layout import RK8, Layout, Terms
 from jetode.joint.weak_fit import weak_data, weak_path
@@ -243,7 +244,8 @@ def estimate_path(
         return data, replace(fit, states=np.full((data.layout.first.size, fit.terms.dimension), np.nan))
     nodes = _nodes_of(fit, coarse, data)
     rest = Schedule(tuple(q for q in schedule.levels if q <= 1e-3), 10)
-    return data, anneal(data, fit.terms, nodes, rest, interrupt, rescale=False, ceiling=most)
+    fit = anneal(data, fit.terms, nodes, rest, interrupt, rescale=False, ceiling=most)
+    return data, settled(data, fit, DECISION.suspicious(data.n_samples) * data.n_samples, interrupt)
 
 
 def _nodes_of(fit: Fit, coarse: Data, fine: Data) -> FloatArray:
