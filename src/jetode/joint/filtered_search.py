@@ -15,12 +15,13 @@ import numpy as np
 from jetode.joint.candidates import Found, Interrupt, Progress, by_bic, by_cost
 from jetode.joint.forms.base import Candidate
 from jetode.joint.forms.filtered import ORDER, filtered_flows
+from jetode.joint.parts import equation_of
 from jetode.joint.order_hints import repeats_itself
 from jetode.joint.problem import KINK_STEP, Prepared
 from jetode.joint.progress import Effort
 from jetode.joint.search import library_size, term_price
 from jetode.joint.search_settings import DECISION, SCAN, SEARCH
-from jetode.joint.shooting.annealing import Schedule, anneal
+from jetode.joint.shooting.annealing import Schedule, anneal, settled
 from jetode.joint.shooting.gaussnewton import Data, path_states
 from jetode.joint.term_selection import Refitting, eliminate
 
@@ -82,16 +83,18 @@ def looked_at(prepared: Prepared, candidate: Candidate, stretch: Data, interrupt
 def carried_on(
     prepared: Prepared, candidate: Candidate, stretch: Data, data: Data, interrupt: Interrupt
 ) -> Candidate:
-    """The fit to a stretch carried on to all that is searched, from there and from the filters beyond."""
+    """The fit to a stretch carried on to all that is searched: beyond it from the filters with the rates that it has."""
     assert candidate.fit is not None
-    start = candidate.start(prepared.jets.head(data.y.size))
-    begun = start.states[data.layout.first]
-    known = data.layout.first < stretch.y.size
-    seen = path_states(candidate.fit, stretch)[data.layout.first[known]]
-    begun[known] = seen
-    ceiling = DECISION.gross * data.n_samples
-    fit = anneal(data, candidate.fit.terms, begun, SETTINGS.cool, interrupt, ceiling=ceiling)
-    return replace(candidate, fit=fit)
+    fitted = equation_of(candidate.fit.terms).parts()["P"]
+    guess = {e: fitted.get(e, value) for e, value in candidate.guess.items()}
+    start = replace(candidate, guess=guess).start(prepared.jets.head(data.y.size))
+    states = start.states.copy()
+    source = next(e for e in candidate.form["P"] if not e[-1])
+    states[:, -1] *= fitted[source] / equation_of(start.terms).parts()["P"][source]
+    states[: stretch.y.size] = path_states(candidate.fit, stretch)
+    n, nodes = data.n_samples, states[data.layout.first]
+    fit = anneal(data, candidate.fit.terms, nodes, SETTINGS.cool, interrupt, ceiling=DECISION.gross * n)
+    return replace(candidate, fit=settled(data, fit, DECISION.suspicious(n) * n, interrupt))
 
 
 def with_terms(data: Data, candidate: Candidate, price: float, interrupt: Interrupt) -> Candidate:
