@@ -46,14 +46,21 @@ def search_filtered(
 ) -> tuple[Prepared, Found] | None:
     """The equation of this form that satisfies, where no other does; not of a plane that follows a decay, nor of a record
     that repeats itself, on which many flows are alike.  ``higher``: the record prepared for order 4."""
-    prepared, found = formed
-    if found.satisfies() or prepared.jets.u.shape[1] < SHOWN or repeats_itself(prepared):
+    prepared, before = formed
+    if before.satisfies() or prepared.jets.u.shape[1] < SHOWN or repeats_itself(prepared):
         return None
     effort.limit(SETTINGS.iterations)
     progress("two hidden coordinates, filters of the record")
     prepared = higher()
     found = _search(replace(prepared, step=KINK_STEP), effort)
-    return (prepared, found) if found.satisfies() else None
+    return (prepared, found) if found.satisfies() or (_states(found) and not _states(before)) else None
+
+
+def _states(found: Found) -> bool:
+    """Whether the best lacks nothing, though the record may not tell each of its terms from none: such an equation is not
+    exact, and yet better than one of a lower order that does not follow, or needs many terms to do so."""
+    best = found.candidates[0].fit if found.follows() else None
+    return best is not None and int(best.terms.free.sum()) <= DECISION.few_terms and found.score() <= DECISION.max_score
 
 
 def _search(prepared: Prepared, interrupt: Interrupt) -> Found:
@@ -80,9 +87,7 @@ def looked_at(prepared: Prepared, candidate: Candidate, stretch: Data, interrupt
     return replace(candidate, fit=anneal(stretch, start.terms, states, SETTINGS.look, interrupt, ceiling=ceiling))
 
 
-def carried_on(
-    prepared: Prepared, candidate: Candidate, stretch: Data, data: Data, interrupt: Interrupt
-) -> Candidate:
+def carried_on(prepared: Prepared, candidate: Candidate, stretch: Data, data: Data, interrupt: Interrupt) -> Candidate:
     """The fit to a stretch carried on to all that is searched: beyond it from the filters with the rates that it has."""
     assert candidate.fit is not None
     fitted = equation_of(candidate.fit.terms).parts()["P"]

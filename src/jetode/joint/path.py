@@ -22,7 +22,7 @@ from jetode.equations.state_jets import offset_and_factor
 from jetode.joint.candidates import states_for
 from jetode.joint.parts import equation_of, equation_terms
 from jetode.joint.problem import CLEAN_SIGMA, CLEAN_STEP, FEWEST_SAMPLES, KINK_STEP, Loss, Prepared, prepare, stretches
-from jetode.joint.search_settings import DECISION
+from jetode.joint.search_settings import DECISION, SEARCH
 from jetode.joint.shooting.annealing import Schedule, anneal, settled
 from jetode.joint.shooting.gaussnewton import Data, Fit, Linearisation, path_states
 from jetode.joint.shooting.layout import RK8, Layout, Terms
@@ -37,7 +37,6 @@ PAST_LENGTH = 150.0  # tc: how much of the past a past-only state is estimated f
 CLEAN_PAST_LENGTH = 40.0  # tc: and where the samples are nearly exact
 WEAK_PAST_LENGTH = 40.0  # tc: and where the equation has model error, whose filter forgets
 SHORTEST_PAST = 0.5  # tc
-FEW_COORDINATES = 3  # up to so many the fit's own step does
 FAST = 8.0  # 1/tc: rate of a hidden coordinate from which that step, half of its e-folding time, is too long
 JUMP_RATIO = 6e-4  # final q in units of the noise: jumps this small no longer feed the forecast
 
@@ -219,7 +218,7 @@ def stepped(prepared: Prepared, terms: Terms) -> Prepared:
     hidden coordinate of order 4 that spikes."""
     kinked = any(kind_of(kind).kinked for kind, _ in terms.elements)
     own = (terms.rows == terms.dimension - 1) & np.array([e[terms.dimension - 1] == 1 for e in terms.exponents])
-    spikes = terms.dimension > FEW_COORDINATES and bool(np.any(np.abs(terms.coefficients[own]) > FAST))
+    spikes = terms.dimension > SEARCH.coarse_order and bool(np.any(np.abs(terms.coefficients[own]) > FAST))
     return replace(prepared, step=KINK_STEP) if kinked or spikes else prepared
 
 

@@ -99,9 +99,7 @@ def constant_rates() -> Iterator[Polynomial]:
 
 def varying_rates(jets: Jets) -> Iterator[Polynomial]:
     """v' = μ (u0 − crossing) v + k."""
-    for sign, size, quantile, second in product(
-        (1.0, -1.0), SETTINGS.slopes, SETTINGS.crossings, SETTINGS.slow
-    ):
+    for sign, size, quantile, second in product((1.0, -1.0), SETTINGS.slopes, SETTINGS.crossings, SETTINGS.slow):
         crossing = float(np.quantile(sign * jets.u[:, 0], quantile))
         yield {SLOPE: sign * size, RATE: -size * crossing, SECOND: -second}
 
