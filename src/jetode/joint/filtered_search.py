@@ -1,8 +1,8 @@
 """The search for two hidden coordinates that are filters of the record (docs/mathematics.md §3.9), at order 4.
 
-Every guess of the rates is fitted jointly with its path on a stretch, the best of each kind on all that is searched, and
-its terms selected.  The start is near the path already, and no level of q is loose: where jumps of u2 cost little, order 4
-follows any record, with coefficients that mean nothing.
+Every guess of the rates is fitted jointly with its path on a stretch, the best of each kind on all that is searched,
+and its terms selected.  The start is near the path already, and no level of q is loose: where jumps of u2 cost little,
+order 4 follows any record, with coefficients that mean nothing.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 from jetode.joint.candidates import Found, Interrupt, Progress, by_bic, by_cost
 from jetode.joint.forms.base import Candidate
 from jetode.joint.forms.filtered import ORDER, filtered_flows
-from jetode.joint.parts import equation_of
 from jetode.joint.order_hints import repeats_itself
+from jetode.joint.parts import equation_of
 from jetode.joint.problem import KINK_STEP, Prepared
 from jetode.joint.progress import Effort
 from jetode.joint.search import library_size, term_price
@@ -25,16 +25,21 @@ from jetode.joint.shooting.annealing import Schedule, anneal, settled
 from jetode.joint.shooting.gaussnewton import Data, path_states
 from jetode.joint.term_selection import Refitting, eliminate
 
+LOOK = Schedule((0.1, 0.03, 0.01, 0.003, 0.001), 5)
+COOL = Schedule((0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4), 12)
+COMPARE = Refitting(Schedule((1e-3, 3e-4, 1e-4), 25))
+
 
 @dataclass(frozen=True)
 class FilteredSettings:
     """The fits of the search; a hidden coordinate that spikes needs short steps, and patience where q is small."""
 
-    look: Schedule = Schedule((0.1, 0.03, 0.01, 0.003, 0.001), 5)
-    cool: Schedule = Schedule((0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4), 12)
-    compare: Refitting = Refitting(Schedule((1e-3, 3e-4, 1e-4), 25))
+    look: Schedule = LOOK
+    cool: Schedule = COOL
+    compare: Refitting = COMPARE
     carried: int = 2  # guesses of each kind that are fitted to all that is searched
     iterations: int = 1500  # in all: three times what Lorenz z at 5 % needs
+    undoubted: float = 1.0  # standard deviations of the score test of one whose terms the record does not decide
 
 
 SETTINGS = FilteredSettings()
@@ -44,8 +49,8 @@ SHOWN = 3  # coordinates of the forms that were tried before
 def search_filtered(
     formed: tuple[Prepared, Found], higher: Callable[[], Prepared], effort: Effort, progress: Progress
 ) -> tuple[Prepared, Found] | None:
-    """The equation of this form that satisfies, where no other does; not of a plane that follows a decay, nor of a record
-    that repeats itself, on which many flows are alike.  ``higher``: the record prepared for order 4."""
+    """The equation of this form that satisfies, where no other does; not of a plane that follows a decay, nor of a
+    record that repeats itself, on which many flows are alike.  ``higher``: the record prepared for order 4."""
     prepared, before = formed
     if before.satisfies() or prepared.jets.u.shape[1] < SHOWN or repeats_itself(prepared):
         return None
@@ -57,10 +62,11 @@ def search_filtered(
 
 
 def _states(found: Found) -> bool:
-    """Whether the best lacks nothing, though the record may not tell each of its terms from none: such an equation is not
-    exact, and yet better than one of a lower order that does not follow, or needs many terms to do so."""
+    """Whether the best lacks nothing, though the record may not tell each of its terms from none: such an equation is
+    not exact, and yet better than one of a lower order that does not follow, or needs many terms to do so."""
     best = found.candidates[0].fit if found.follows() else None
-    return best is not None and int(best.terms.free.sum()) <= DECISION.few_terms and found.score() <= DECISION.max_score
+    few = best is not None and int(best.terms.free.sum()) <= DECISION.few_terms
+    return few and found.score() <= SETTINGS.undoubted
 
 
 def _search(prepared: Prepared, interrupt: Interrupt) -> Found:
@@ -88,7 +94,7 @@ def looked_at(prepared: Prepared, candidate: Candidate, stretch: Data, interrupt
 
 
 def carried_on(prepared: Prepared, candidate: Candidate, stretch: Data, data: Data, interrupt: Interrupt) -> Candidate:
-    """The fit to a stretch carried on to all that is searched: beyond it from the filters with the rates that it has."""
+    """The fit to a stretch carried on to all that is searched, beyond it from the filters with its rates."""
     assert candidate.fit is not None
     fitted = equation_of(candidate.fit.terms).parts()["P"]
     guess = {e: fitted.get(e, value) for e, value in candidate.guess.items()}

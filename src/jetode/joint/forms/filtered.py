@@ -2,14 +2,14 @@
 
     u0' = u1,     u1' = A(u0, u1) + (u0 − p) v + w,     v' = (λ + μ u0) v + k(u0),     w' = −κ w + h v + c(u0)
 
-With w eliminated this is a regular closure whose pole is a curve, u2' = a(u0, u1, u2) + D(u0, u1) v.  Given the rates λ, μ
-and κ, v and w are filters of the record and all the rest is linear (3.20): no derivative above the first is taken of the
-noise, which is what keeps other starts from order 4.  Rates are looked for on a grid: the joint fit moves them by far.
+With w eliminated this is a regular closure whose pole is a curve, u2' = a(u0, u1, u2) + D(u0, u1) v.  Given the rates
+λ, μ and κ, v and w are filters of the record and all the rest is linear: no derivative above the first is taken of the
+noise, which is what keeps other starts from order 4.  Rates come from a grid: the joint fit moves them by far.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -135,8 +135,8 @@ class WeakForm:
 
 @dataclass(frozen=True, eq=False)
 class Regression:
-    """u1' = A + (u0 − p) v + w at one guess of the rates: the coefficients, v and w at every sample, and the rms that is
-    left in units of that of u1'."""
+    """u1' = A + (u0 − p) v + w at one guess of the rates: A, u0 − p, what v and w are gained from (``gain`` of k, and
+    those of h or c), both at every sample, and the rms that is left in units of that of u1'."""
 
     guess: Polynomial
     a: Polynomial
@@ -148,44 +148,45 @@ class Regression:
     left: float
 
     @classmethod
-    def of(cls, jets: Jets, weak: WeakForm, guesses: list[Polynomial]) -> list[Regression]:
-        """The regressions of all guesses of one kind that are finite."""
-        u0 = jets.u[:, :1]
-        varies = SLOPE in guesses[0]
+    def of(cls, jets: Jets, weak: WeakForm, guesses: Sequence[Polynomial]) -> list[Regression]:
+        """The regressions of all guesses of one kind whose filters do not run away."""
+        u0, varies = jets.u[:, :1], SLOPE in guesses[0]
         rates = np.column_stack([g[RATE] + g.get(SLOPE, 0.0) * u0[:, 0] for g in guesses])
-        decays = np.broadcast_to([g[SECOND] for g in guesses], rates.shape)
-        first = filtered(jets, rates, np.broadcast_to(np.ones_like(u0) if varies else u0, rates.shape))
-        sources = [first] if varies else [np.broadcast_to(f, rates.shape) for f in (u0, u0**2)]
-        seconds = [filtered(jets, decays, source) for source in sources]
+        first = filtered(jets, rates, np.ones_like(rates) if varies else np.broadcast_to(u0, rates.shape))
+        with np.errstate(invalid="ignore"):
+            kept = np.max(np.abs(first), axis=0) < RUNAWAY
+        first, guesses = first[:, kept], [g for g, stays in zip(guesses, kept, strict=True) if stays]
+        if not guesses:
+            return []
+        decays = np.broadcast_to([g[SECOND] for g in guesses], first.shape)
+        sources = [first] if varies else [np.broadcast_to(f, first.shape) for f in (u0, u0**2)]
+        seconds = np.stack([filtered(jets, decays, source) for source in sources], axis=-1)
         library = [ONE, U0, U1] if varies else [ONE, U0, U1, SQUARE]
-        own = np.column_stack([weak(u0, 1)[:, 0] if e == U1 else weak(u0 ** sum(e))[:, 0] for e in library])
+        own = np.hstack([weak(u0, 1) if e == U1 else weak(u0 ** sum(e)) for e in library])
+        hidden = [weak(f) for f in (u0 * first, first, *np.moveaxis(seconds, -1, 0))]
         target = weak(u0, 2)[:, 0]
-        hidden = [weak(f) for f in (u0 * first, first, *seconds)]
         out = []
         for i, guess in enumerate(guesses):
             columns = np.column_stack([own, *(block[:, i] for block in hidden)])
-            size = np.max(np.abs(columns), axis=0)
-            if not np.all((size > 0.0) & (size < RUNAWAY)):
-                continue
+            size = np.linalg.norm(columns, axis=0)
             c = np.linalg.lstsq(columns / size, target)[0] / size
-            n = len(library)
-            gain, held, second = c[n], c[n + 1], c[n + 2 :]
-            v = gain * first[:, i]
-            w = np.column_stack([f[:, i] for f in seconds]) @ second
             left = float(np.linalg.norm(target - columns @ c) / np.linalg.norm(target))
-            a = dict(zip(library, c.tolist(), strict=False))
-            out.append(cls(guess, a, {U0: 1.0, ONE: held / gain}, gain, second, v, w, left))
+            a: Polynomial = dict(zip(library, c.tolist(), strict=False))
+            gain, held, second = float(c[len(a)]), float(c[len(a) + 1]), c[len(a) + 2 :]
+            factor: Polynomial = {U0: 1.0, ONE: held / gain}
+            out.append(cls(guess, a, factor, gain, second, gain * first[:, i], seconds[:, i] @ second, left))
         return out
 
     def eliminated(self, jets: Jets) -> tuple[RegularClosure, FloatArray, FloatArray]:
         """The regular closure without w, and u2 and v, of std 1, at every sample."""
         varies, kappa = SLOPE in self.guess, -self.guess[SECOND]
-        source = {ONE: self.gain} if varies else {U0: self.gain}
-        added = {} if varies else {U0: self.second[0], SQUARE: self.second[1]}
+        source: Polynomial = {ONE: self.gain} if varies else {U0: self.gain}
+        added: Polynomial = {} if varies else dict(zip((U0, SQUARE), self.second.tolist(), strict=True))
         along = add(*(multiply(derivative(self.a, i), {e: 1.0}) for i, e in enumerate((U1, U2))))
         a = add(along, multiply(self.factor, source), scale(self.a, kappa), {U2: -kappa}, added)
-        rate = {ONE: self.guess[RATE] + kappa} | ({U0: self.guess[SLOPE]} if varies else {})
-        big_d = add({U1: 1.0}, multiply(self.factor, rate), {ONE: self.second[0] / self.gain} if varies else {})
+        rate: Polynomial = {ONE: self.guess[RATE] + kappa, U0: self.guess.get(SLOPE, 0.0)}
+        coupling: Polynomial = {ONE: float(self.second[0]) / self.gain if varies else 0.0}
+        big_d = add({U1: 1.0}, multiply(self.factor, rate), coupling)
         spread = float(np.std(self.v))
         big_p = {(*e, 0): c / spread for e, c in source.items()} | {e: self.guess[e] for e in self.guess if e != SECOND}
         lower = np.column_stack([jets.u[:, :2], np.zeros(len(jets.u))])
