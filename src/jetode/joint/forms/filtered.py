@@ -36,7 +36,7 @@ class FilterSettings:
     half: float = 1.5  # half the length of a test function: an oscillation is six
     power: int = 6  # of 1 − ξ²: its second derivative vanishes at the ends four times
     overlap: float = 4.0  # test functions per half length
-    settle: float = 8.0  # at both ends of a record: what a filter there knows is mostly how it began
+    settle: float = 20.0  # at both ends of a record: what a slow filter there knows is mostly how it began
     rates: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0)  # −λ of a filter of constant rate: faster ones are derivatives
     slopes: tuple[float, ...] = (4.0, 8.0, 16.0, 32.0)  # |μ|: spikes
     crossings: tuple[float, ...] = (0.5, 0.75, 0.9)  # quantiles of ±u0 where the rate changes sign: mostly it decays
