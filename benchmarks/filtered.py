@@ -86,9 +86,10 @@ def main() -> None:
                 model = jetode.reconstruct(trial.series)
                 spent = time.process_time() - began
                 said = "right" if is_right(model, true) else "WRONG" if model.verdict.trusted else "not right"
+                ahead = trial.vpt(model.forecast(horizon).values)
                 print(
                     f"{channel.name:16s}{noise:5.2f} {trajectory} {model.verdict.grade:12s}{said:10s} VPT "
-                    f"{trial.vpt(model.forecast(horizon).values):5.2f}, true equations {limit(model, true, trial):5.2f} "
+                    f"{ahead:5.2f}, true equations {limit(model, true, trial):5.2f} "
                     f"of {horizon * channel.lyapunov:.1f}, {spent:.0f} s",
                     flush=True,
                 )

@@ -16,7 +16,7 @@ from itertools import product
 import numpy as np
 from scipy.signal import fftconvolve
 
-from jetode.equations.polynomials import Polynomial, add, derivative, evaluate, multiply, scale
+from jetode.equations.polynomials import Exponents, Polynomial, add, derivative, evaluate, multiply, scale
 from jetode.equations.regular import RegularClosure
 from jetode.joint.forms.base import Candidate, Searched, Start
 from jetode.joint.jets import Jets
@@ -151,31 +151,44 @@ class Regression:
     def of(cls, jets: Jets, weak: WeakForm, guesses: Sequence[Polynomial]) -> list[Regression]:
         """The regressions of all guesses of one kind whose filters do not run away."""
         u0, varies = jets.u[:, :1], SLOPE in guesses[0]
-        rates = np.column_stack([g[RATE] + g.get(SLOPE, 0.0) * u0[:, 0] for g in guesses])
-        first = filtered(jets, rates, np.ones_like(rates) if varies else np.broadcast_to(u0, rates.shape))
-        with np.errstate(invalid="ignore"):
-            kept = np.max(np.abs(first), axis=0) < RUNAWAY
-        first, guesses = first[:, kept], [g for g, stays in zip(guesses, kept, strict=True) if stays]
+        guesses, first = first_filters(jets, guesses)
         if not guesses:
             return []
         decays = np.broadcast_to([g[SECOND] for g in guesses], first.shape)
         sources = [first] if varies else [np.broadcast_to(f, first.shape) for f in (u0, u0**2)]
         seconds = np.stack([filtered(jets, decays, source) for source in sources], axis=-1)
-        library = [ONE, U0, U1] if varies else [ONE, U0, U1, SQUARE]
+        library: list[Exponents] = [ONE, U0, U1] if varies else [ONE, U0, U1, SQUARE]
         own = np.hstack([weak(u0, 1) if e == U1 else weak(u0 ** sum(e)) for e in library])
         hidden = [weak(f) for f in (u0 * first, first, *np.moveaxis(seconds, -1, 0))]
         target = weak(u0, 2)[:, 0]
-        out = []
-        for i, guess in enumerate(guesses):
-            columns = np.column_stack([own, *(block[:, i] for block in hidden)])
-            size = np.linalg.norm(columns, axis=0)
-            c = np.linalg.lstsq(columns / size, target)[0] / size
-            left = float(np.linalg.norm(target - columns @ c) / np.linalg.norm(target))
-            a: Polynomial = dict(zip(library, c.tolist(), strict=False))
-            gain, held, second = float(c[len(a)]), float(c[len(a) + 1]), c[len(a) + 2 :]
-            factor: Polynomial = {U0: 1.0, ONE: held / gain}
-            out.append(cls(guess, a, factor, gain, second, gain * first[:, i], seconds[:, i] @ second, left))
-        return out
+        return [
+            cls._solved(
+                guess,
+                library,
+                np.column_stack([own, *(block[:, i] for block in hidden)]),
+                target,
+                (first[:, i], seconds[:, i]),
+            )
+            for i, guess in enumerate(guesses)
+        ]
+
+    @classmethod
+    def _solved(
+        cls,
+        guess: Polynomial,
+        library: Sequence[Exponents],
+        columns: FloatArray,
+        target: FloatArray,
+        filters: tuple[FloatArray, FloatArray],
+    ) -> Regression:
+        """Least squares of the columns of A, u0 V, V and W, and what it leaves."""
+        first, seconds = filters
+        size, n = np.linalg.norm(columns, axis=0), len(library)
+        c = np.linalg.lstsq(columns / size, target)[0] / size
+        left = float(np.linalg.norm(target - columns @ c) / np.linalg.norm(target))
+        gain, held, second = float(c[n]), float(c[n + 1]), c[n + 2 :]
+        a = dict(zip(library, c.tolist(), strict=False))
+        return cls(guess, a, {U0: 1.0, ONE: held / gain}, gain, second, gain * first, seconds @ second, left)
 
     def eliminated(self, jets: Jets) -> tuple[RegularClosure, FloatArray, FloatArray]:
         """The regular closure without w, and u2 and v, of std 1, at every sample."""
@@ -192,6 +205,16 @@ class Regression:
         lower = np.column_stack([jets.u[:, :2], np.zeros(len(jets.u))])
         u2 = evaluate(self.a, lower) + evaluate(self.factor, lower) * self.v + self.w
         return RegularClosure(a, scale(big_d, spread), big_p, ORDER), u2, self.v / spread
+
+
+def first_filters(jets: Jets, guesses: Sequence[Polynomial]) -> tuple[list[Polynomial], FloatArray]:
+    """V of all guesses of one kind whose filter does not run away, and these guesses."""
+    u0 = jets.u[:, :1]
+    rates = np.column_stack([g[RATE] + g.get(SLOPE, 0.0) * u0[:, 0] for g in guesses])
+    first = filtered(jets, rates, np.broadcast_to(1.0 if SLOPE in guesses[0] else u0, rates.shape))
+    with np.errstate(invalid="ignore"):
+        kept = np.max(np.abs(first), axis=0) < RUNAWAY
+    return [guess for guess, stays in zip(guesses, kept, strict=True) if stays], first[:, kept]
 
 
 def filtered(jets: Jets, rates: FloatArray, sources: FloatArray) -> FloatArray:
