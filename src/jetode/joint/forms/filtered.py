@@ -61,6 +61,13 @@ class Filtered(Searched):
         return Start(self.terms(closure), np.column_stack([jets.u[:, :2], u2, v]))
 
 
+@dataclass(frozen=True)
+class Spiking(Filtered):
+    """With a rate that varies v has spikes."""
+
+    rounds = True
+
+
 CONSTANT = Filtered(
     ORDER,
     (
@@ -69,7 +76,7 @@ CONSTANT = Filtered(
         ("P", ((1, 0, 0, 0), RATE)),
     ),
 )
-VARYING = Filtered(
+VARYING = Spiking(
     ORDER,
     (
         ("a", (ONE, U0, U1, U2)),
