@@ -24,6 +24,7 @@ from jetode.joint.jets import Jets
 from jetode.joint.parts import curve_modes, equation_of, is_factor, named, placed_elements
 from jetode.joint.problem import CLEAN_SIGMA, NODE, Prepared
 from jetode.joint.search import library_size, term_price
+from jetode.joint.search_settings import DECISION, SEARCH
 from jetode.joint.shooting.annealing import Schedule, anneal
 from jetode.joint.shooting.gaussnewton import minimise, path_states
 from jetode.joint.shooting.layout import Terms
@@ -59,16 +60,19 @@ class FormSettings:
 SETTINGS = FormSettings()
 MOST_WITH_FUNCTIONS = 4  # orders below it: a function of noisy higher derivatives cannot be told from a polynomial
 LOOK = Schedule((1.0, 0.3, 0.1, 0.04), 3)
+TIGHT = 3e-3  # std per node: from here a joint fit of order 4 that follows is carried on; looser jumps would lose it
 
 
 @dataclass(frozen=True, eq=False)
 class Begun:
-    """A form with first coefficients, and states at every sample of the stretch it is fitted on."""
+    """A form with first coefficients, and states at every sample of the stretch it is fitted on; ``around``: the q near
+    which its path is known, where loose jumps would lose it."""
 
     name: str
     form: Form
     terms: Terms
     states: FloatArray
+    around: float | None = None
 
     @property
     def drives(self) -> tuple[int | None, ...]:
@@ -205,7 +209,8 @@ def _on_stretch(prepared: Prepared, order: int, forms: Iterable[Begun], interrup
         weak, driven = None, None
         for drive in begun.drives:
             data = weak_data(prepared, sigma, begun.terms, samples, drive)
-            other = search_ratio(data, begun.terms, begun.states[data.layout.first], sigma, interrupt)
+            states = begun.states[data.layout.first]
+            other = search_ratio(data, begun.terms, states, sigma, interrupt, begun.around)
             if other is not None and (weak is None or other.likelihood < weak.likelihood):
                 weak, driven = other, drive
         price = term_price(data.n_samples, library_size(order))
@@ -243,7 +248,12 @@ def _joint_fit(start: JointFit, order: int, samples: int) -> Begun:
         parts.setdefault(part, []).append(e)
     elements = tuple(one.element for one in placed_elements(terms))
     form = Form(order, tuple((part, tuple(monomials)) for part, monomials in parts.items()), elements=elements)
-    return Begun("the joint fit's", form, terms, path_states(start.fit, start.data)[:samples])
+    known = (
+        order > SEARCH.coarse_order
+        and start.fit.cost <= DECISION.suspicious(start.data.n_samples) * start.data.n_samples
+    )
+    states = path_states(start.fit, start.data)[:samples]
+    return Begun("the joint fit's", form, terms, states, TIGHT if known else None)
 
 
 def stretch_samples(prepared: Prepared, length: float) -> int:

@@ -28,7 +28,8 @@ Progress = Callable[[str], None]
 @dataclass(frozen=True)
 class Tested:
     """Where the score test of an equation with a function is made: powers of the function's coordinate say nearly the
-    same as the function, and at a smaller q rounding of 1/q² would decide in these directions."""
+    same as the function, and at a smaller q rounding of 1/q² would decide in these directions, as where a coordinate
+    spikes."""
 
     q: float = 1e-3
     iterations: int = 30
@@ -73,7 +74,7 @@ class Found:
         best = best if best.form.has_pole else regauge(best) or best
         assert best.fit is not None
         fit = best.fit
-        if best.form.elements:
+        if best.form.elements or best.form.rounds:
             fit = minimise(self.data, fit.terms, fit.states, TESTED.q, TESTED.iterations, TESTED.tolerance)
         return score_test(self.data, best.form, fit)
 

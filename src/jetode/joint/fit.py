@@ -13,6 +13,7 @@ import numpy as np
 from jetode.joint.candidates import Found, states_for
 from jetode.joint.constraints import Constraints
 from jetode.joint.elements.naming import CATALOGUE, Functions, asks_for_function
+from jetode.joint.filtered_search import search_filtered
 from jetode.joint.forms.base import PRIOR, Candidate
 from jetode.joint.forms.registry import ladder
 from jetode.joint.null_space_proposals import DEGREES, LINEAR, Proposal
@@ -33,7 +34,7 @@ from jetode.joint.search import (
     search_on_curve,
 )
 from jetode.joint.search_settings import COOLING, DECISION, SEARCH
-from jetode.joint.shooting.annealing import Schedule, anneal
+from jetode.joint.shooting.annealing import Schedule, anneal, settled
 from jetode.joint.shooting.gaussnewton import Data, Fit, Linearisation, path_states
 from jetode.joint.term_stability import TermStability, term_stability
 from jetode.records.series import Series
@@ -126,9 +127,11 @@ def polish(
         fit = replace(terms_fit, terms=terms, states=path_states(terms_fit, searched)[data.layout.first])
     if not np.isfinite(fit.cost):
         return data, fit
+    satisfied = searched is not None and _follows(terms_fit.cost, searched, DECISION.suspicious(searched.n_samples))
     while True:
         last = final_q(level)
         fit = anneal(data, fit.terms, fit.states, Schedule((30.0 * last, last), POLISH_ITERATIONS), interrupt)
+        fit = settled(data, fit, DECISION.suspicious(data.n_samples) * data.n_samples, interrupt) if satisfied else fit
         if level <= sigma or interrupt():
             return data, fit
         level = max(sigma, level / SIGMA_STEP)
@@ -277,9 +280,8 @@ def identify_form(
     say: Callable[[str], None],
     accept: Callable[[Proposal], bool],
 ) -> tuple[Formed | Proposal, bool]:
-    """The null space where the record is clean, else the search; and whether that ended at its bound.
-
-    A rational proposal that is not accepted leaves the record to the search, with all its iterations.
+    """The null space where the record is clean, else the search, at last for two hidden coordinates; and whether that
+    ended at its bound.  A rational proposal that is not accepted leaves the record to the search, with all iterations.
     """
     effort = budget.effort()
     say("smoothing the record")
@@ -296,7 +298,9 @@ def identify_form(
             effort.limit(CLEAN_ITERATIONS)
     formed = searched_form(request, prepared, effort, say)
     budget.searched(effort)
-    return formed, effort.exhausted
+    free = request.order is None and not request.functions.known
+    filtered = search_filtered(formed, lambda: request.prepared(4), budget.effort(), say) if free else None
+    return filtered or formed, effort.exhausted and filtered is None
 
 
 def refined(prepared: Prepared, data: Data, fit: Fit, interrupt: Callable[[], bool]) -> tuple[Data, Fit, float]:

@@ -22,7 +22,8 @@ from jetode.equations.state_jets import offset_and_factor
 from jetode.joint.candidates import states_for
 from jetode.joint.parts import equation_of, equation_terms
 from jetode.joint.problem import CLEAN_SIGMA, CLEAN_STEP, FEWEST_SAMPLES, KINK_STEP, Loss, Prepared, prepare, stretches
-from jetode.joint.shooting.annealing import Schedule, anneal
+from jetode.joint.search_settings import DECISION, SEARCH
+from jetode.joint.shooting.annealing import Schedule, anneal, settled
 from jetode.joint.shooting.gaussnewton import Data, Fit, Linearisation, path_states
 from jetode.joint.shooting.layout import RK8, Layout, Terms
 from jetode.joint.weak_fit import weak_data, weak_path
@@ -36,6 +37,7 @@ PAST_LENGTH = 150.0  # tc: how much of the past a past-only state is estimated f
 CLEAN_PAST_LENGTH = 40.0  # tc: and where the samples are nearly exact
 WEAK_PAST_LENGTH = 40.0  # tc: and where the equation has model error, whose filter forgets
 SHORTEST_PAST = 0.5  # tc
+FAST = 8.0  # 1/tc: rate of a hidden coordinate from which that step, half of its e-folding time, is too long
 JUMP_RATIO = 6e-4  # final q in units of the noise: jumps this small no longer feed the forecast
 
 
@@ -222,9 +224,12 @@ def identified_from(equation: Equation, prepared: Prepared, sigma: float) -> Ide
 
 
 def stepped(prepared: Prepared, terms: Terms) -> Prepared:
-    """The record with the integrator's step that the elements of an equation need."""
+    """The record with the integrator's step that an equation needs: a short one for elements with kinks, and for a
+    hidden coordinate of order 4 that spikes."""
     kinked = any(kind_of(one.kind).kinked for one in terms.elements)
-    return replace(prepared, step=KINK_STEP) if kinked else prepared
+    own = (terms.rows == terms.dimension - 1) & np.array([e[terms.dimension - 1] == 1 for e in terms.exponents])
+    spikes = terms.dimension > SEARCH.coarse_order and bool(np.any(np.abs(terms.coefficients[own]) > FAST))
+    return replace(prepared, step=KINK_STEP) if kinked or spikes else prepared
 
 
 def estimate_path(
@@ -248,7 +253,8 @@ def estimate_path(
         return data, replace(fit, states=np.full((data.layout.first.size, fit.terms.dimension), np.nan))
     nodes = _nodes_of(fit, coarse, data)
     rest = Schedule(tuple(q for q in schedule.levels if q <= 1e-3), 10)
-    return data, anneal(data, fit.terms, nodes, rest, interrupt, rescale=False, ceiling=most)
+    fit = anneal(data, fit.terms, nodes, rest, interrupt, rescale=False, ceiling=most)
+    return data, settled(data, fit, DECISION.suspicious(data.n_samples) * data.n_samples, interrupt)
 
 
 def _nodes_of(fit: Fit, coarse: Data, fine: Data) -> FloatArray:

@@ -14,7 +14,8 @@ from jetode.joint.candidates import states_for
 from jetode.joint.fit import JointFit
 from jetode.joint.path import Identified, estimate_path, final_q, past_state, stepped
 from jetode.joint.problem import FEWEST_SAMPLES, Prepared, prepare, stretches
-from jetode.joint.shooting.annealing import Schedule, anneal
+from jetode.joint.search_settings import DECISION
+from jetode.joint.shooting.annealing import Schedule, anneal, settled
 from jetode.joint.shooting.gaussnewton import path_states
 from jetode.reconstruction.settings import EXAMINATION
 from jetode.records.series import Series
@@ -81,6 +82,7 @@ def _refitted(
         nodes = np.where(np.isnan(nodes), states_for(prepared, model.scaled, data), nodes)
     last = final_q(model.sigma)
     fit = anneal(data, model.terms, nodes, Schedule((30 * last, last), 8), interrupt, rescale=False)
+    fit = settled(data, fit, DECISION.suspicious(data.n_samples) * data.n_samples, interrupt)
     return replace(model, terms=fit.terms)
 
 

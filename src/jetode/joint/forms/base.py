@@ -69,6 +69,7 @@ class Form:
     elements: tuple[Element, ...] = ()
 
     shows_late: ClassVar[bool] = False  # its hidden coordinates show only now and then: scanned on all that is searched
+    rounds: ClassVar[bool] = False  # at the q of the selection rounding would decide its score test
     constrainable: ClassVar[bool] = True  # its coordinates are those that constraints on a, D and P speak of
 
     def plausible(self, equation: Equation, jets: Jets) -> bool:

@@ -12,6 +12,9 @@ from jetode.joint.shooting.gaussnewton import Data, Fit, minimise
 from jetode.joint.shooting.layout import RK8, Terms
 from jetode.support.arrays import FloatArray
 
+SETTLING = 4  # rounds at the last level for a fit that is on its way still,
+SETTLING_ITERATIONS = 14  # of so many iterations
+
 
 @dataclass(frozen=True)
 class Schedule:
@@ -78,4 +81,14 @@ def anneal(
             fit = rescale_hidden(fit)
         if not fit.cost <= ceiling:
             return replace(fit, misfit=np.inf)
+    return fit
+
+
+def settled(data: Data, fit: Fit, enough: float, interrupt: Callable[[], bool] | None = None) -> Fit:
+    """A fit that its last level has left on the way, carried on at that level until it has arrived or costs no more
+    than ``enough``: the valley of a hidden coordinate that spikes is long and bent."""
+    for _ in range(SETTLING):
+        if fit.converged or not enough < fit.cost < np.inf or (interrupt is not None and interrupt()):
+            break
+        fit = minimise(data, fit.terms, fit.states, fit.q, SETTLING_ITERATIONS, interrupt=interrupt)
     return fit

@@ -1,0 +1,117 @@
+"""The search for two hidden coordinates that are filters of the record (docs/mathematics.md §3.9), at order 4.
+
+Every guess of the rates is fitted jointly with its path on a stretch, the best of each kind on all that is searched,
+and its terms selected.  The start is near the path already, and no level of q is loose: where jumps of u2 cost little,
+order 4 follows any record, with coefficients that mean nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from jetode.joint.candidates import Found, Interrupt, Progress, by_bic, by_cost
+from jetode.joint.forms.base import Candidate
+from jetode.joint.forms.filtered import ORDER, filtered_flows
+from jetode.joint.order_hints import repeats_itself
+from jetode.joint.parts import equation_of
+from jetode.joint.problem import KINK_STEP, Prepared
+from jetode.joint.progress import Effort
+from jetode.joint.search import library_size, term_price
+from jetode.joint.search_settings import DECISION, SCAN, SEARCH
+from jetode.joint.shooting.annealing import Schedule, anneal, settled
+from jetode.joint.shooting.gaussnewton import Data, path_states
+from jetode.joint.term_selection import Refitting, eliminate
+
+LOOK = Schedule((0.1, 0.03, 0.01, 0.003, 0.001), 5)
+COOL = Schedule((0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4), 12)
+COMPARE = Refitting(Schedule((1e-3, 3e-4, 1e-4), 25))
+
+
+@dataclass(frozen=True)
+class FilteredSettings:
+    """The fits of the search; a hidden coordinate that spikes needs short steps, and patience where q is small."""
+
+    look: Schedule = LOOK
+    cool: Schedule = COOL
+    compare: Refitting = COMPARE
+    carried: int = 2  # guesses of each kind that are fitted to all that is searched
+    iterations: int = 1500  # in all: three times what Lorenz z at 5 % needs
+    undoubted: float = 1.0  # standard deviations of the score test of one whose terms the record does not decide
+
+
+SETTINGS = FilteredSettings()
+SHOWN = 3  # coordinates of the forms that were tried before
+
+
+def search_filtered(
+    formed: tuple[Prepared, Found], higher: Callable[[], Prepared], effort: Effort, progress: Progress
+) -> tuple[Prepared, Found] | None:
+    """The equation of this form that satisfies, where no other does; not of a plane that follows a decay, nor of a
+    record that repeats itself, on which many flows are alike.  ``higher``: the record prepared for order 4."""
+    prepared, before = formed
+    if before.satisfies() or prepared.jets.u.shape[1] < SHOWN or repeats_itself(prepared):
+        return None
+    effort.limit(SETTINGS.iterations)
+    progress("two hidden coordinates, filters of the record")
+    prepared = higher()
+    found = _search(replace(prepared, step=KINK_STEP), effort)
+    return (prepared, found) if found.satisfies() or (_states(found) and not _states(before)) else None
+
+
+def _states(found: Found) -> bool:
+    """Whether the best lacks nothing, though the record may not tell each of its terms from none: such an equation is
+    not exact, and yet better than one of a lower order that does not follow, or needs many terms to do so."""
+    best = found.candidates[0].fit if found.follows() else None
+    few = best is not None and int(best.terms.free.sum()) <= DECISION.few_terms
+    return few and found.score() <= SETTINGS.undoubted
+
+
+def _search(prepared: Prepared, interrupt: Interrupt) -> Found:
+    """The best of each kind, by BIC."""
+    sigma = max(prepared.sigma, SEARCH.sigma)
+    samples = [round(length / prepared.jets.spacing) for length in (SCAN.length, SEARCH.length)]
+    stretch, data = (prepared.data(sigma, min(prepared.y.size, n)) for n in samples)
+    looked = [looked_at(prepared, c, stretch, interrupt) for c in filtered_flows(prepared.jets.head(data.y.size))]
+    price = term_price(data.n_samples, library_size(ORDER))
+    chosen = []
+    for form in dict.fromkeys(c.form for c in looked):
+        follow = sorted((c for c in looked if c.form == form and np.isfinite(c.cost)), key=by_cost)
+        whole = [carried_on(prepared, c, stretch, data, interrupt) for c in follow[: SETTINGS.carried]]
+        best = min(whole, key=by_cost, default=None)
+        if best is not None and best.cost <= DECISION.suspicious(data.n_samples) * data.n_samples and not interrupt():
+            chosen.append(with_terms(data, best, price, interrupt))
+    return Found(tuple(sorted(chosen, key=by_bic)), data, price)
+
+
+def looked_at(prepared: Prepared, candidate: Candidate, stretch: Data, interrupt: Interrupt) -> Candidate:
+    """A guess fitted to a stretch; cost inf where it does not come near."""
+    start = candidate.start(prepared.jets.head(stretch.y.size))
+    states, ceiling = start.states[stretch.layout.first], DECISION.gross * stretch.n_samples
+    return replace(candidate, fit=anneal(stretch, start.terms, states, SETTINGS.look, interrupt, ceiling=ceiling))
+
+
+def carried_on(prepared: Prepared, candidate: Candidate, stretch: Data, data: Data, interrupt: Interrupt) -> Candidate:
+    """The fit to a stretch carried on to all that is searched, beyond it from the filters with its rates."""
+    assert candidate.fit is not None
+    fitted = equation_of(candidate.fit.terms).parts()["P"]
+    guess = {e: fitted.get(e, value) for e, value in candidate.guess.items()}
+    start = replace(candidate, guess=guess).start(prepared.jets.head(data.y.size))
+    states = start.states.copy()
+    source = next(e for e in candidate.form["P"] if not e[-1])
+    states[:, -1] *= fitted[source] / equation_of(start.terms).parts()["P"][source]
+    states[: stretch.y.size] = path_states(candidate.fit, stretch)
+    n, nodes = data.n_samples, states[data.layout.first]
+    fit = anneal(data, candidate.fit.terms, nodes, SETTINGS.cool, interrupt, ceiling=DECISION.gross * n)
+    return replace(candidate, fit=settled(data, fit, DECISION.suspicious(n) * n, interrupt))
+
+
+def with_terms(data: Data, candidate: Candidate, price: float, interrupt: Interrupt) -> Candidate:
+    """The candidate with the terms that BIC keeps."""
+    assert candidate.fit is not None
+    fit = candidate.fit
+    protected = candidate.form.protected(fit.terms)
+    selection = eliminate(data, fit.terms, fit, protected, price, interrupt, SETTINGS.compare)
+    return replace(candidate, fit=selection.fit, bic=selection.bic)
