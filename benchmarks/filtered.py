@@ -75,12 +75,13 @@ def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     asked.add_argument("--noise", default="0.05")
     asked.add_argument("--trajectories", type=int, default=5)
+    asked.add_argument("--first", type=int, default=0, help="number of the first trajectory")
     asked.add_argument("--only", nargs="+", choices=list(TRUTHS), default=list(TRUTHS), metavar="NAME")
     given = asked.parse_args()
     for channel in select(given.only):
         true, horizon = TRUTHS[channel.name], channel.steps * channel.dt
         for noise in map(float, given.noise.split(",")):
-            for trajectory in range(given.trajectories):
+            for trajectory in range(given.first, given.first + given.trajectories):
                 trial = channel.record(trajectory, noise)
                 began = time.process_time()
                 model = jetode.reconstruct(trial.series)
