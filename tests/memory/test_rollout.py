@@ -77,7 +77,7 @@ def test_failure_is_nan_from_there_on():
 
 
 def test_runs_with_coefficients_of_their_own_and_in_stretches_are_the_same():
-    """Bit by bit: runs do not know of each other, nor of where they were interrupted."""
+    """Bit by bit: runs do not know of each other, nor of where they were interrupted; a stretch may have no points."""
     one, other = closure(), closure(seed=1)
     states = np.random.default_rng(2).standard_normal((11, 4)) * 0.3
     owner = np.arange(11) % 2
@@ -86,7 +86,9 @@ def test_runs_with_coefficients_of_their_own_and_in_stretches_are_the_same():
     given = 1 / 30, 2, 50.0, one.memory_rows
     first, _, reached = stretches(states, 7, *given, (parent, variable, own))
     then = stretches(reached, 14, *given, (parent, variable, own))[0]
-    together = np.hstack([first, then])
+    nothing, _, stayed = stretches(reached, 0, *given, (parent, variable, own))
+    np.testing.assert_array_equal(stayed, reached)
+    together = np.hstack([first, nothing, then])
     for i, made in enumerate((one, other)):
         alone = rollouts(states[owner == i], 20, *given, made.program)[0]
         np.testing.assert_array_equal(together[owner == i], alone)

@@ -125,6 +125,16 @@ def test_a_record_that_repeats_itself_tells_every_coefficient_twice():
     assert Evidence.from_json(few.to_json()) == few and Evidence.from_json(GOOD.to_json()).told == np.inf
 
 
+def test_residuals_that_repeat_with_the_record_are_no_noise():
+    """On a curve, that is: the same chance says nothing of a motion that does not repeat itself, nor of a decay."""
+    missed = replace(CYCLE, exponents=(0.0, -1.0), terms=3, told=12.0, repeated=1e-9)
+    assert not judge(missed).trusted and "repeats with it" in judge(missed).reason
+    for other in ({"repeated": 0.01}, {"told": np.inf}, {"transient": True}):
+        assert judge(replace(missed, **other)).trusted
+    assert on_closed_curve(replace(missed, exponents=(0.1, 0.0, -1.0), dimension=2.1))
+    assert Evidence.from_json(missed.to_json()) == missed and Evidence.from_json(GOOD.to_json()).repeated == 1.0
+
+
 def test_the_plane_is_tried_where_nothing_but_the_curve_stands_against_an_equation():
     clean = replace(CLEAN, dimension=1.0, exponents=(0.0, -1.0, -2.0))
     assert judge(clean).trusted and on_closed_curve(clean)

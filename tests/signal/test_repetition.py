@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy.signal import lfilter
+from scipy.stats import kstest
 
 from jetode.catalogue.systems import systems
-from jetode.signal.repetition import numbers_told, numbers_told_beyond, repeats_itself
+from jetode.signal.repetition import numbers_told, numbers_told_beyond, repeated_by_chance, repeats_itself
 
 T = 0.1 * np.arange(3000)
 
@@ -63,3 +65,22 @@ def test_a_misfit_hides_harmonics_however_long_the_record(count):
     assert numbers_told_beyond(path, 8e-3) == 2
     torus = np.cos(0.7 * T) + 0.5 * np.cos(0.7 * np.sqrt(2.0) * T)
     assert numbers_told_beyond(torus[:count], 1e-2) == np.inf
+
+
+@pytest.mark.parametrize("memory", [0.0, 0.6, -0.4])
+def test_what_noise_repeats_with_a_record_is_uniform_in_its_chance(memory):
+    """Whatever its colour, since the neighbouring frequencies are what it is compared with; in any unit."""
+    rng, path = np.random.default_rng(5), waves((1.0, 0.3))
+    noise = [lfilter([1.0], [1.0, -memory], rng.standard_normal(T.size)) for _ in range(200)]
+    chances = [repeated_by_chance(path, one) for one in noise]
+    assert kstest(chances, "uniform").pvalue > 1e-3
+    assert repeated_by_chance(1e6 * path, 1e-6 * noise[0]) == pytest.approx(chances[0])
+
+
+def test_a_harmonic_that_an_equation_misses_is_seen_far_below_the_noise():
+    """Of amplitude 0.3 σ in 3,000 samples its power is 67 times that of noise; not at a frequency of its own."""
+    rng, path = np.random.default_rng(6), waves((1.0, 0.3))
+    noise = rng.standard_normal(T.size)
+    assert repeated_by_chance(path, noise + 0.3 * waves((0.0, 0.0, 0.0, 1.0))) < 1e-4
+    assert repeated_by_chance(path, noise + 0.3 * np.cos(0.7 * np.sqrt(6.2) * T)) > 1e-3
+    assert repeated_by_chance(np.cumsum(noise), noise) == 1.0

@@ -139,4 +139,4 @@ def in_lanes(states: FloatArray) -> FloatArray:
 
 def by_run(values: FloatArray) -> FloatArray:
     """(groups, …, LANES) as (runs, …)."""
-    return np.ascontiguousarray(np.moveaxis(values, -1, 1)).reshape(-1, *values.shape[1:-1])
+    return np.ascontiguousarray(np.moveaxis(values, -1, 1)).reshape(len(values) * LANES, *values.shape[1:-1])

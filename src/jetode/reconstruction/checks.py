@@ -91,6 +91,14 @@ TOLD: Check[Evidence] = Check(
     at_least=LIMITS.told,
     applies=lambda e: _imitates(e) and not e.transient and e.told < inf,
 )
+REPEATED: Check[Evidence] = Check(
+    "Chance that noise repeats as much with the record’s period as the residuals do",
+    lambda e: e.repeated,
+    lambda e: "What the equation leaves of the record repeats with it: the equation misses something.",
+    advice.unfit,
+    at_least=LIMITS.repeated,
+    applies=lambda e: _noisy(e) and not e.transient and e.told < inf,
+)
 
 JOINT: tuple[Check[Evidence], ...] = (
     Check(
@@ -239,6 +247,7 @@ JOINT: tuple[Check[Evidence], ...] = (
         needed=False,
     ),
     CLOSED_CURVE,
+    REPEATED,
     TOLD,
     UNNAMED,
     *AMBIGUITY,
@@ -257,7 +266,7 @@ def on_closed_curve(evidence: AnyEvidence | None) -> bool:
     if not isinstance(evidence, Evidence) or len(evidence.exponents) <= LIMITS.plane:
         return False
     curve = evidence.dimension < LIMITS.dimension or evidence.told < inf
-    return curve and first_failure(JOINT, evidence) in (None, CLOSED_CURVE, TOLD)
+    return curve and first_failure(JOINT, evidence) in (None, CLOSED_CURVE, REPEATED, TOLD)
 
 
 PAPER: tuple[Check[PaperEvidence], ...] = (

@@ -46,7 +46,8 @@ class Evidence:
     the first state of every record over its own span; ``certainty``: of the least certain coefficient, in its standard
     errors; ``own_motion``: of a decay, the share of its last coordinate's variance that is no function of the others;
     ``unnamed``: how many of the coefficients are the modes of a curve without a name; ``functions``: how many functions
-    of one coordinate stand in the equation; ``told``: how many numbers a record tells that repeats itself, else inf.
+    of one coordinate stand in the equation; ``told``: how many numbers a record tells that repeats itself, else inf;
+    ``repeated``: the chance that noise repeats as much with that record's period as the residuals do, else 1.
     """
 
     chi2: float
@@ -85,6 +86,7 @@ class Evidence:
     unnamed: int = 0
     functions: int = 0
     told: float = inf
+    repeated: float = 1.0
     kind: str = field(default="joint", init=False)
 
     def to_json(self) -> dict[str, Any]:
@@ -106,6 +108,7 @@ class Evidence:
             "unnamed": 0,
             "functions": 0,
             "told": inf,
+            "repeated": 1.0,
         }
         given: dict[str, Any] = {"clean": clean}
         for item in fields(cls):

@@ -23,7 +23,7 @@ from jetode.reconstruction.held_out import HeldOut, held_out
 from jetode.reconstruction.settings import EXAMINATION, INTEGRATION
 from jetode.records.series import Series
 from jetode.signal.oscillations import count_oscillations, fades, mean_drift
-from jetode.signal.repetition import numbers_told, numbers_told_beyond
+from jetode.signal.repetition import numbers_told, numbers_told_beyond, repeated_by_chance
 from jetode.signal.spectrum import welch
 from jetode.support.arrays import FloatArray
 from jetode.support.threads import Beside
@@ -158,6 +158,7 @@ def gather(joint: JointFit, records: Sequence[Series], interrupt: Callable[[], b
     run, apart = _followed(joint, records, present, interrupt)
     smooth = jets.u[:, 0]
     drift, drift_error = mean_drift(smooth)
+    told, repeated = _told(joint)
     return Evidence(
         chi2=joint.chi2,
         exhausted=joint.exhausted,
@@ -178,7 +179,8 @@ def gather(joint: JointFit, records: Sequence[Series], interrupt: Callable[[], b
         terms=int(model.terms.free.sum()),
         unnamed=int(curve_modes(model.terms).sum()),
         functions=len(model.terms.elements),
-        told=_told(joint),
+        told=told,
+        repeated=repeated,
         complete=joint.complete and not interrupt(),
         resolution=1.0 / jets.spacing,
         score=joint.score,
@@ -208,11 +210,16 @@ def _followed(
     return run, apart if run.bounded else HeldOut()
 
 
-def _told(joint: JointFit) -> float:
-    """How many numbers the longest record tells, where it repeats itself."""
-    signal = max((p.states[~np.isnan(p.states[:, 0]), 0] for p in joint.paths), key=len)
-    count = numbers_told_beyond if joint.prepared.clean else numbers_told
-    return count(signal / joint.identified.amplitude, joint.identified.sigma)
+def _told(joint: JointFit) -> tuple[float, float]:
+    """How many numbers the longest record tells, where it repeats itself, and the chance that noise alone repeats as
+    much of what the equation leaves of it."""
+    model, longest = joint.identified, max(joint.paths, key=lambda p: np.count_nonzero(~np.isnan(p.states[:, 0])))
+    present = ~np.isnan(longest.states[:, 0])
+    signal = longest.states[present, 0] / model.amplitude
+    told = (numbers_told_beyond if joint.prepared.clean else numbers_told)(signal, model.sigma)
+    if told == inf or joint.prepared.clean:
+        return told, 1.0
+    return told, repeated_by_chance(signal, np.nan_to_num(longest.residuals[present]))
 
 
 def _certainty(joint: JointFit) -> float:

@@ -76,6 +76,7 @@ class Limits:
     )
     dimension: float = 1.5  # Kaplan–Yorke, below which an attractor is a closed curve: 1 of a cycle, 2 of a torus
     told: float = 2.0  # numbers of a periodic record over coefficients: those that fix them, and as many to check them
+    repeated: float = 1e-4  # chance of residuals that repeat with the record: once in ten thousand right equations
     plane: int = 2  # coordinates in which a closed curve has room and no more
     terms: int = DECISION.few_terms  # coefficients: with more, a polynomial imitates what it cannot state
     exact: float = 1e-6  # of std: a residual that no imitation leaves, however many its coefficients

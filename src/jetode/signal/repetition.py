@@ -1,4 +1,5 @@
-"""Records that repeat themselves (docs/mathematics.md (6.5)): how many numbers they tell.
+"""Records that repeat themselves (docs/mathematics.md (6.5), (6.6)): how many numbers they tell, and which of these an
+equation misses.
 
 A motion on a closed curve is a sum of harmonics of one frequency.  Whatever moves like that shows the amplitude and the
 phase of every harmonic above the noise and nothing else, however long the record: the first one's phase is where it
@@ -11,6 +12,7 @@ from math import inf, sqrt
 
 import numpy as np
 from scipy.optimize import minimize_scalar
+from scipy.stats import f as f_distribution
 
 from jetode.support.arrays import FloatArray
 
@@ -25,6 +27,8 @@ SEEN = 3.0  # standard errors of a harmonic's amplitude
 HIDDEN = 0.1  # of a sine's acceleration: more in a harmonic that noise hides, and the record does not tell a line
 SAMPLES = 2000  # of a path, which is smooth: more cost time
 FEW = 8  # harmonics that tell the period
+MISSED = 20  # harmonics that residuals are asked for
+BETWEEN = (0.25, 0.5, 0.75)  # of the way from one to the next: what noise has there, four periods tell from either
 
 
 def numbers_told(path: FloatArray, sigma: float) -> float:
@@ -56,16 +60,41 @@ def repeats_itself(smoothed: FloatArray, sigma: float) -> bool:
     return _periodic(smoothed)[1] <= ROUGHLY * sigma
 
 
+def repeated_by_chance(path: FloatArray, residuals: FloatArray) -> float:
+    """The chance that noise of any colour has as much at the harmonics of a path's period, over what it has between
+    them, as ``residuals`` at the same samples have (0 where nothing was measured); 1 where the path has no period."""
+    centred = path - path.mean()
+    found = _period(centred)
+    if found is None:
+        return 1.0
+    period = found * _every(path.size)
+    count = max(1, min(MISSED, int(period / 2.5) - 1))
+    orders = np.add.outer(np.arange(1.0, count + 1.0), (0.0, *BETWEEN))
+    turns = np.outer(np.arange(path.size) / period, orders.ravel())
+    power = np.abs(np.exp(-2j * np.pi * turns).T @ residuals).reshape(orders.shape) ** 2
+    ratio = power[:, 0].mean() / max(power[:, 1:].mean(), 1e-300)
+    return float(f_distribution.sf(ratio, 2 * count, 2 * count * len(BETWEEN)))
+
+
 def _periodic(path: FloatArray) -> tuple[FloatArray, float]:
     """Cosines and sines of the periodic signal nearest to a path, and what it leaves (rms; inf where there is none)."""
     centred = path - path.mean()
-    lag = _repeats_after(centred)
-    if lag is None:
+    period = _period(centred)
+    if period is None:
         return np.empty((2, 0)), inf
-    every = max(1, path.size // SAMPLES)
-    thin = centred[::every]
-    found, left = _harmonics(thin, _sharpened(thin, lag / every), HARMONICS)
+    found, left = _harmonics(centred[:: _every(path.size)], period, HARMONICS)
     return found, sqrt(left)
+
+
+def _every(size: int) -> int:
+    """How many samples of a path stand for one."""
+    return max(1, size // SAMPLES)
+
+
+def _period(centred: FloatArray) -> float | None:
+    """The period in such samples; None where the path has none."""
+    every, lag = _every(centred.size), _repeats_after(centred)
+    return None if lag is None else _sharpened(centred[::every], lag / every)
 
 
 def _repeats_after(centred: FloatArray) -> int | None:
