@@ -45,7 +45,7 @@ from jetode.equations.polynomials import Library, derivative, evaluate
 from jetode.equations.regular import RegularClosure
 from jetode.experiments.core.scoring import vpt_at
 from jetode.integration.forecast import forecast
-from jetode.joint.fit import covariance_of
+from jetode.joint.own_noise import covariance_of
 from jetode.joint.path import Identified, final_q, identified_from, past_state
 from jetode.joint.problem import Prepared, prepare
 from jetode.joint.shooting.annealing import Schedule, anneal

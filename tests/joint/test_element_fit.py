@@ -12,8 +12,9 @@ from jetode.equations.regular import RegularClosure
 from jetode.integration.dop853 import integrate
 from jetode.joint.bands import forecast_band
 from jetode.joint.candidates import states_for
-from jetode.joint.fit import covariance_of, polish
+from jetode.joint.fit import polish
 from jetode.joint.forms.base import Form
+from jetode.joint.own_noise import covariance_of
 from jetode.joint.parts import equation_of, equation_terms, named
 from jetode.joint.path import Identified, describe, past_state
 from jetode.joint.problem import Prepared, prepare

@@ -17,8 +17,9 @@ from jetode.equations.rows import Coupled
 from jetode.integration.dop853 import integrate
 from jetode.integration.lyapunov import lyapunov_spectrum
 from jetode.joint.candidates import states_for
-from jetode.joint.fit import covariance_of, polish
+from jetode.joint.fit import polish
 from jetode.joint.forms.base import Form
+from jetode.joint.own_noise import covariance_of
 from jetode.joint.path import Identified, describe
 from jetode.joint.problem import prepare
 from jetode.joint.shooting.annealing import Schedule, anneal

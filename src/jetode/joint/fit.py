@@ -18,9 +18,10 @@ from jetode.joint.forms.base import PRIOR, Candidate
 from jetode.joint.forms.registry import ladder
 from jetode.joint.null_space_proposals import DEGREES, LINEAR, Proposal
 from jetode.joint.order_hints import false_neighbour_order, is_decay, repeats_itself
+from jetode.joint.own_noise import POLISH_ITERATIONS, SIGMA_STEP, covariance_of, refined, robust_covariance
 from jetode.joint.parts import equation_of, is_pole_constant, released
 from jetode.joint.path import Identified, StateFit, describe, estimate_path, final_q, stepped
-from jetode.joint.problem import SMALLEST_SIGMA, Loss, Prepared, prepare
+from jetode.joint.problem import Loss, Prepared, prepare
 from jetode.joint.progress import Budget, Effort, WithModel
 from jetode.joint.rivals import Rival, rivals_of
 from jetode.joint.search import (
@@ -35,15 +36,13 @@ from jetode.joint.search import (
 )
 from jetode.joint.search_settings import COOLING, DECISION, SEARCH
 from jetode.joint.shooting.annealing import Schedule, anneal, settled
-from jetode.joint.shooting.gaussnewton import Data, Fit, Linearisation, path_states
+from jetode.joint.shooting.gaussnewton import Data, Fit, path_states
 from jetode.joint.term_stability import TermStability, term_stability
 from jetode.records.series import Series
 from jetode.signal.scales import Unsuitable
 from jetode.support.arrays import FloatArray
 from jetode.support.threads import Beside, side_by_side
 
-SIGMA_STEP = 30.0  # factor by which the trusted noise level falls from one polish to the next
-POLISH_ITERATIONS = 14
 LONGER = 3  # times the stretch that was searched: what holds on a small part of a record is tried on more of it first
 HOPELESS = 100.0  # cost per sample at which the path of a searched equation through a noisy record is given up
 ORDERS = (2, 3, 4, 5)
@@ -151,22 +150,6 @@ def centre_pole(data: Data, fit: Fit, price: float, interrupt: Callable[[], bool
     terms = fit.terms.select(np.arange(len(fit.terms.exponents)) != at[0])
     centred = anneal(data, terms, fit.states, Schedule((30.0 * fit.q, fit.q), POLISH_ITERATIONS), interrupt)
     return centred if centred.cost < fit.cost + price else fit
-
-
-def refine_sigma(data: Data, fit: Fit, sigma: float) -> float:
-    """Noise level from the residuals, corrected for the coefficients and the path's degrees of freedom."""
-    used = float(fit.terms.free.sum()) + 2.0 * fit.terms.dimension
-    return sigma * float(np.sqrt(fit.misfit / max(data.n_samples - used, 1.0)))
-
-
-def covariance_of(data: Data, fit: Fit) -> FloatArray:
-    """Gauss–Newton covariance of the free coefficients at a fit; NaN where its path cannot be linearised."""
-    linear = Linearisation(data, fit.terms)
-    linear.at(fit.states, fit.terms.coefficients)
-    eliminated = linear.eliminate(fit.q, 0.0)
-    if not np.isfinite(eliminated.schur).all():
-        return np.full(eliminated.schur.shape, np.nan)
-    return eliminated.coefficient_covariance()
 
 
 @dataclass(frozen=True)
@@ -303,22 +286,6 @@ def identify_form(
     return filtered or formed, effort.exhausted and filtered is None
 
 
-def refined(prepared: Prepared, data: Data, fit: Fit, interrupt: Callable[[], bool]) -> tuple[Data, Fit, float]:
-    """The fit at the noise level of its own residuals, and that level."""
-    level = prepared.sigma
-    for _ in range(6):
-        found = max(refine_sigma(data, fit, level), SMALLEST_SIGMA)
-        if interrupt() or abs(found / level - 1.0) < 0.02 or not np.isfinite(found):
-            break
-        level = max(found, level / SIGMA_STEP)
-        finer = prepared.data(level)
-        nodes = path_states(fit, data)[finer.layout.first]
-        last = final_q(level)
-        data = finer
-        fit = anneal(data, fit.terms, nodes, Schedule((10.0 * last, last), POLISH_ITERATIONS), interrupt)
-    return data, fit, level
-
-
 def _worth_polishing(found: Found, stopped: bool) -> tuple[Candidate, Fit] | Refusal:
     """The first candidate that could be fitted, or why none is worth a path through the whole record."""
     fitted = [(c, c.fit) for c in found.candidates if c.fit is not None and np.isfinite(c.cost)]
@@ -374,10 +341,8 @@ def fit_joint(
         return _unfollowed(interrupt)
     fit = centre_pole(data, fit, found.price, interrupt)
     chi2 = fit.cost / data.n_samples
-    level = prepared.sigma
-    if request.sigma is None:
-        data, fit, level = refined(prepared, data, fit, interrupt)
-    covariance = covariance_of(data, fit)
+    prepared, data, fit, level = refined(prepared, data, fit, request.sigma is not None, interrupt)
+    covariance = robust_covariance(prepared, data, fit)
     if not _all_finite(covariance, path_states(fit, data)):
         return _unfollowed(interrupt)
     units = prepared.amplitude, prepared.time

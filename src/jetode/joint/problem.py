@@ -181,6 +181,15 @@ def student_weights(values: Sequence[FloatArray]) -> list[FloatArray]:
     return [np.where(np.isnan(w), 0.0, w) for w in weights]
 
 
+def tail_factor(values: FloatArray) -> float:
+    """By how much weights that follow their residuals widen the covariance of a weighted fit: with ψ(r) = w r,
+    mean ψ² mean w/(mean ψ'² mean w r²)."""
+    r = values[~np.isnan(values)]
+    w, z2 = student_weights([r])[0], (r / (robust_scale([r]) * T_SCALE)) ** 2
+    slope = np.where(w < 1.0, w * (STUDENT_DOF - z2) / (STUDENT_DOF + z2), 1.0)
+    return float(np.mean((w * r) ** 2) * np.mean(w) / (np.mean(slope) ** 2 * np.mean(w * r**2)))
+
+
 def split_at_gaps(values: FloatArray, longest: int, shortest: int, record: int) -> list[Piece]:
     """Pieces of one record, cut where more than ``longest`` samples in a row are missing."""
     present = np.flatnonzero(~np.isnan(values))

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from jetode.joint.fit import POLISH_ITERATIONS, covariance_of, refine_sigma
 from jetode.joint.forms.base import PRIOR
+from jetode.joint.own_noise import POLISH_ITERATIONS, covariance_of, refine_sigma
 from jetode.joint.parts import released
 from jetode.joint.path import SHORTEST_PAST, Identified, StateFit, describe, estimate_path, final_q
 from jetode.joint.problem import SMALLEST_SIGMA, prepare

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from jetode.joint.fit import POLISH_ITERATIONS
+from jetode.joint.own_noise import POLISH_ITERATIONS
 from jetode.joint.path import Identified, estimate_path, final_q
 from jetode.joint.problem import prepare
 from jetode.joint.shooting.annealing import Schedule, anneal
