@@ -84,3 +84,13 @@ def test_a_harmonic_that_an_equation_misses_is_seen_far_below_the_noise():
     assert repeated_by_chance(path, noise + 0.3 * waves((0.0, 0.0, 0.0, 1.0))) < 1e-4
     assert repeated_by_chance(path, noise + 0.3 * np.cos(0.7 * np.sqrt(6.2) * T)) > 1e-3
     assert repeated_by_chance(np.cumsum(noise), noise) == 1.0
+
+
+@pytest.mark.parametrize("start", [0.0, 0.4, 2.0])
+def test_the_phases_of_a_motion_that_is_the_same_backward_tell_nothing(start):
+    """Without friction x(t0 + t) = x(t0 − t): as many numbers as harmonics, and the frequency."""
+    even = sum(a * np.cos(k * (0.7 * T - start)) for k, a in enumerate((1.0, -0.3, 0.1), start=1))
+    assert numbers_told(even, 1e-3) == 4
+    bent = even + 0.05 * np.sin(2.0 * (0.7 * T - start))
+    assert numbers_told(bent, 1e-3) == 6
+    assert numbers_told(bent, 0.8) == 4  # under this noise its standard error is 0.02: the bend is not seen

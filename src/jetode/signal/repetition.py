@@ -27,14 +27,15 @@ SEEN = 3.0  # standard errors of a harmonic's amplitude
 HIDDEN = 0.1  # of a sine's acceleration: more in a harmonic that noise hides, and the record does not tell a line
 SAMPLES = 2000  # of a path, which is smooth: more cost time
 FEW = 8  # harmonics that tell the period
+TURNS = 501  # moments of half a period from which a path is looked at backward
 MISSED = 20  # harmonics that residuals are asked for
 BETWEEN = (0.25, 0.5, 0.75)  # of the way from one to the next: what noise has there, four periods tell from either
 
 
 def numbers_told(path: FloatArray, sigma: float) -> float:
-    """Two for every harmonic of a smooth ``path`` through as many samples with noise ``sigma`` that stands out of it;
-    one for a lone one under noise in which a second could hide; inf where the path does not repeat itself to within the
-    noise."""
+    """Two for every harmonic of a smooth ``path`` through as many samples with noise ``sigma`` that stands out of it,
+    or one and the frequency where it is the same backward; one for a lone harmonic under noise in which a second could
+    hide; inf where the path does not repeat itself to within the noise."""
     return _told(path, ALIKE * sigma, sigma * sqrt(2.0 / path.size))
 
 
@@ -45,14 +46,30 @@ def numbers_told_beyond(path: FloatArray, misfit: float) -> float:
 
 
 def _told(path: FloatArray, most_left: float, error: float) -> float:
-    """Two for every harmonic above ``error``; inf where harmonics leave more than ``most_left``."""
+    """Two for every harmonic above ``error``, or one and the frequency where the path is the same backward; inf where
+    harmonics leave more than ``most_left``."""
     found, left = _periodic(path)
     if not left <= most_left:
         return inf
     amplitudes = np.hypot(*found)
     count = int(np.count_nonzero(amplitudes > SEEN * error))
-    lone = count == 1 and 4.0 * SEEN * error > HIDDEN * amplitudes.max()  # of 2ω, the acceleration is four times
-    return 1.0 if lone else 2.0 * count
+    if count == 1 and 4.0 * SEEN * error > HIDDEN * amplitudes.max():  # of 2ω, the acceleration is four times
+        return 1.0
+    return 1.0 + count if _same_backward(found, SEEN * error) else 2.0 * count
+
+
+def _same_backward(found: FloatArray, limit: float) -> bool:
+    """Whether cosines alone, from some moment on, make up the harmonics to within ``limit``: then friction that is
+    absent has set all the phases, and they tell nothing else."""
+    orders = np.arange(1, found.shape[1] + 1)
+
+    def sines(turn: float) -> float:
+        return float(np.abs(found[0] * np.sin(orders * turn) - found[1] * np.cos(orders * turn)).max())
+
+    turns = np.linspace(0.0, np.pi, TURNS)
+    best = min(turns, key=sines)
+    near = best - turns[1], best + turns[1]
+    return bool(minimize_scalar(sines, bounds=near, method="bounded", options={"xatol": 1e-9}).fun <= limit)
 
 
 def repeats_itself(smoothed: FloatArray, sigma: float) -> bool:
