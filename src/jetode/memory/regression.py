@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from jetode.equations.polynomials import Exponents, Library, evaluate_table
-from jetode.support.arrays import BoolArray, FloatArray, IntArray
+from jetode.support.arrays import BoolArray, FloatArray, IntArray, diagonal
 
 QUADRATURE = np.array([11.0, -93.0, 802.0, 802.0, -93.0, 11.0]) / 1440.0  # ∫ over the middle step of six points
 BEFORE = 2  # points of the quadrature before the step
@@ -49,7 +49,7 @@ class Gram:
         if not count > 0:  # all rows are the fold's
             return np.full(chosen.size, np.nan)
         left /= count
-        left[np.diag_indices(chosen.size)] += ridge
+        diagonal(left)[:] += ridge
         try:
             factor = cho_factor(left, overwrite_a=True, check_finite=False)
         except np.linalg.LinAlgError:
@@ -94,7 +94,7 @@ class Stretch:
     usable: BoolArray
     held: BoolArray
 
-    def rows(self, length: int, stride: int = 1) -> tuple[FloatArray, BoolArray]:
+    def rows(self, length: int, stride: int = 1) -> tuple[IntArray, BoolArray]:
         """First points of the runs of ``length`` points that are usable throughout, and (folds, n) what they show."""
         first = np.arange(0, self.usable.size - length + 1, stride)
         counted = np.concatenate([[0], np.cumsum(~self.usable)])
@@ -118,7 +118,15 @@ def one_step(stretches: Sequence[Stretch], library: Library, step: float, stride
             chosen = first[begin : begin + CHUNK]
             offset, last = int(chosen[0]), int(chosen[-1]) + QUADRATURE.size
             table = evaluate_table(stretch.states[offset:last], library.parent, library.variable)
-            means = sum(w * table[:, chosen - offset + k] for k, w in enumerate(QUADRATURE))
+            means = sum(w * _columns(table, chosen, k - offset, stride) for k, w in enumerate(QUADRATURE))
             rows = np.ascontiguousarray(np.asarray(means)[library.slots].T)
             sums.add(rows, slopes[chosen + BEFORE], held[:, begin : begin + CHUNK])
     return sums.gram()
+
+
+def _columns(table: FloatArray, places: IntArray, shift: int, stride: int) -> FloatArray:
+    """Columns of a table, ``shift`` after some places; a view where they lie ``stride`` apart, as without gaps."""
+    first, last = int(places[0]) + shift, int(places[-1]) + shift
+    if last - first == stride * (places.size - 1):
+        return table[:, first : last + 1 : stride]
+    return table[:, places + shift]
