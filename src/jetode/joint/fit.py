@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from jetode.joint.candidates import Found, states_for
-from jetode.joint.constraints import Constraints
-from jetode.joint.elements.naming import CATALOGUE, Functions, asks_for_function
+from jetode.joint.elements.naming import asks_for_function
 from jetode.joint.filtered_search import search_filtered
 from jetode.joint.forms.base import PRIOR, Candidate
 from jetode.joint.forms.registry import ladder
@@ -20,8 +19,9 @@ from jetode.joint.null_space_proposals import DEGREES, LINEAR, Proposal
 from jetode.joint.order_hints import false_neighbour_order, is_decay, repeats_itself
 from jetode.joint.parts import equation_of, is_pole_constant, released
 from jetode.joint.path import Identified, StateFit, describe, estimate_path, final_q, stepped
-from jetode.joint.problem import SMALLEST_SIGMA, Loss, Prepared, prepare
+from jetode.joint.problem import SMALLEST_SIGMA, Prepared
 from jetode.joint.progress import Budget, Effort, WithModel
+from jetode.joint.request import Request
 from jetode.joint.rivals import Rival, rivals_of
 from jetode.joint.search import (
     FREE,
@@ -37,7 +37,6 @@ from jetode.joint.search_settings import COOLING, DECISION, SEARCH
 from jetode.joint.shooting.annealing import Schedule, anneal, settled
 from jetode.joint.shooting.gaussnewton import Data, Fit, Linearisation, path_states
 from jetode.joint.term_stability import TermStability, term_stability
-from jetode.records.series import Series
 from jetode.signal.scales import Unsuitable
 from jetode.support.arrays import FloatArray
 from jetode.support.threads import Beside, side_by_side
@@ -167,24 +166,6 @@ def covariance_of(data: Data, fit: Fit) -> FloatArray:
     if not np.isfinite(eliminated.schur).all():
         return np.full(eliminated.schur.shape, np.nan)
     return eliminated.coefficient_covariance()
-
-
-@dataclass(frozen=True)
-class Request:
-    """What to fit: records of one system, its order (None: found), the noise's std (None: estimated), what is known."""
-
-    records: Sequence[Series]
-    order: int | None = None
-    sigma: float | None = None
-    loss: Loss = "auto"
-    constraints: Constraints = FREE
-    seed: int = 0  # of the resampling that tells how stable each term is
-    maybe_linear: bool = True  # whether linear equations are worth a try
-    functions: Functions = CATALOGUE  # that are tried where polynomials do not satisfy
-
-    def prepared(self, order: int) -> Prepared:
-        """The dimensionless problem of one order."""
-        return prepare(self.records, order, self.sigma, loss=self.loss)
 
 
 Formed = tuple[Prepared, Found]
