@@ -39,6 +39,10 @@ class Gram:
 
     def solve(self, chosen: IntArray, ridge: float, fold: int | None = None) -> FloatArray:
         """Coefficients of the chosen monomials by (7.5), without the rows of a fold; NaN where none exist."""
+        return self.solutions(chosen, (ridge,), fold)[0]
+
+    def solutions(self, chosen: IntArray, ridges: Sequence[float], fold: int | None = None) -> list[FloatArray]:
+        """The same for several ridges."""
         first = chosen.size and int(chosen[-1]) == chosen.size - 1  # all up to a degree: no need to gather them
         square = (slice(chosen.size),) * 2 if first else np.ix_(chosen, chosen)
         left, vector, count = self.matrices[0][square] + 0.0, self.vectors[0, chosen], self.counts[0]
@@ -47,14 +51,20 @@ class Gram:
             vector = vector - self.vectors[1 + fold, chosen]
             count = count - self.counts[1 + fold]
         if not count > 0:  # all rows are the fold's
-            return np.full(chosen.size, np.nan)
+            return [np.full(chosen.size, np.nan) for _ in ridges]
         left /= count
-        diagonal(left)[:] += ridge
-        try:
-            factor = cho_factor(left, overwrite_a=True, check_finite=False)
-        except np.linalg.LinAlgError:
-            return np.full(chosen.size, np.nan)
-        return cho_solve(factor, vector / count, check_finite=False) / self.scale[chosen]
+        return [_solved(left, vector / count, ridge) / self.scale[chosen] for ridge in ridges]
+
+
+def _solved(matrix: FloatArray, vector: FloatArray, ridge: float) -> FloatArray:
+    """(matrix + ridge)⁻¹ vector; NaN where there is none."""
+    raised = matrix.copy()
+    diagonal(raised)[:] += ridge
+    try:
+        factor = cho_factor(raised, overwrite_a=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        return np.full(vector.size, np.nan)
+    return np.asarray(cho_solve(factor, vector, check_finite=False))
 
 
 class Sums:
