@@ -23,8 +23,8 @@ from jetode.joint.elements.fits import settled
 from jetode.joint.elements.naming import CATALOGUE, Naming
 from jetode.joint.elements.rival import polynomial_start
 from jetode.joint.elements.weak_form import WeakForm
-from jetode.joint.fit import Request
 from jetode.joint.forms.base import Candidate
+from jetode.joint.request import Request
 from jetode.joint.search import compared_on
 from jetode.joint.search_settings import COOLING, DECISION
 from jetode.joint.shooting.annealing import anneal

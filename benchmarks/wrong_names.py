@@ -24,7 +24,8 @@ from scipy.integrate import solve_ivp
 
 from jetode.experiments.core.store import ChunkStore, Task
 from jetode.experiments.core.sweep import finished, jobs
-from jetode.joint.fit import JointFit, Request, fit_joint
+from jetode.joint.fit import JointFit, fit_joint
+from jetode.joint.request import Request
 from jetode.joint.rivals import Rival
 from jetode.reconstruction.gathering import gather
 from jetode.reconstruction.verdict import judge

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from jetode.baselines.analogue import analogue
+from jetode.baselines.analogue import MOST, Analogues, Library, _room, analogue
 from jetode.baselines.blocks import Blocks, block_means
 from jetode.baselines.contest import BLACK_BOXES, SIMPLE, fit_baseline
 from jetode.baselines.kernel import DEFAULT as KERNEL
@@ -46,6 +46,31 @@ def test_a_periodic_signal_is_followed(make):
 
 def test_fewer_than_one_analogue_are_refused():
     assert all(analogue([RECORD], float(PERIOD), 0.3, count) is None for count in (0, -1))
+
+
+def test_fewer_analogues_are_the_first_of_more_and_settings_may_share_them():
+    noisy = WAVE + 0.3 * np.random.default_rng(3).standard_normal(WAVE.size)
+    blocks = Blocks.of([Series(noisy, 0.05)], float(PERIOD))
+    present = blocks.past(noisy, 400, 12)
+    index, squared = Library.of(blocks, 12, 10.0).nearest(present, 5, MOST)
+    assert np.all(np.diff(squared[1:]) > -1e-9)  # the first may be the window itself
+    for count in (1, 4):
+        fewer, near = Library.of(blocks, 12, 10.0).nearest(present, 5, count)
+        assert np.array_equal(fewer, index[:count]) and np.array_equal(near, squared[:count])
+    shared = Analogues([Series(noisy, 0.05)], float(PERIOD))
+    for count in (12, 1, 4):
+        alone = analogue([Series(noisy, 0.05)], float(PERIOD), 0.7, count)
+        assert np.array_equal(shared(0.7, count)(noisy, ENDS, 60), alone(noisy, ENDS, 60), equal_nan=True)
+
+
+def test_room_counts_the_blocks_up_to_the_next_gap():
+    values = WAVE.copy()
+    values[[200, 201, 330]] = np.nan
+    blocks = Blocks.of([Series(values, 0.05), Series(WAVE[:200], 0.05)], float(PERIOD))
+    _, _, owners, places = blocks.windows(6)
+    for owner, place, room in zip(owners, places, _room(blocks, owners, places), strict=True):
+        after = np.isfinite(blocks.parts[owner][place + 1 :])
+        assert room == (after.size if after.all() else np.argmin(after))
 
 
 @pytest.mark.parametrize("name", [*SIMPLE, *BLACK_BOXES])

@@ -6,7 +6,7 @@ from scipy.integrate import solve_ivp
 
 from jetode.joint.approximate import approximations
 from jetode.joint.elements.naming import NONE
-from jetode.joint.fit import Request
+from jetode.joint.request import Request
 from jetode.records.series import Series
 from jetode.signal.trials import plan
 

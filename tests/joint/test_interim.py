@@ -7,8 +7,9 @@ import pytest
 
 from jetode.equations.field import Field
 from jetode.integration.forecast import forecast
-from jetode.joint.fit import Request, fit_joint
+from jetode.joint.fit import fit_joint
 from jetode.joint.interim import Improved
+from jetode.joint.request import Request
 from jetode.records.series import Series
 
 AMPLITUDE, UNIT = 40.0, 0.05  # the record's units: neither std nor tc is near 1

@@ -10,10 +10,11 @@ import jetode
 import jetode.joint.forms as package
 from jetode.equations.equation import Equation
 from jetode.integration.dop853 import integrate
-from jetode.joint.fit import Request, fit_joint
+from jetode.joint.fit import fit_joint
 from jetode.joint.forms.registry import families, ladder
 from jetode.joint.jets import Jets
 from jetode.joint.problem import prepare
+from jetode.joint.request import Request
 
 JETS = Jets(np.random.default_rng(0).standard_normal((50, 3)), (50,), 0.1, 4)
 TRUTH = Equation(({(0, 1): 1.0}, {(1, 0): 1.0, (5, 0): -1.0, (0, 1): 0.4, (2, 1): -0.5}))

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from jetode.joint.fit import JointFit, Request, fit_joint
+from jetode.joint.fit import JointFit, fit_joint
+from jetode.joint.request import Request
 from jetode.reconstruction.gathering import gather, own_motion
 from jetode.reconstruction.verdict import judge
 from jetode.records.series import Series

@@ -10,8 +10,9 @@ import pytest
 import jetode
 from jetode.cli.common import EXIT_CODES
 from jetode.cli.terminal import summary
-from jetode.joint.fit import Request, fit_joint
+from jetode.joint.fit import fit_joint
 from jetode.joint.progress import Budget, WithModel
+from jetode.joint.request import Request
 from jetode.reconstruction.held_out import _refitted
 from jetode.reconstruction.verdict import Baseline, Holds, Verdict
 from jetode.reporting.forecast_reach import outlook, sentence

@@ -11,7 +11,8 @@ import jetode
 from jetode.catalogue.systems import systems
 from jetode.equations.field import Field
 from jetode.integration.dop853 import integrate
-from jetode.joint.fit import JointFit, Request, fit_joint
+from jetode.joint.fit import JointFit, fit_joint
+from jetode.joint.request import Request
 from jetode.reconstruction.advice import refused
 from jetode.reconstruction.evidence import Evidence
 from jetode.reconstruction.gathering import block_ratio, gather, lag_correlation, quantile_distance, spectrum_distance

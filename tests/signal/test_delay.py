@@ -8,6 +8,7 @@ import pytest
 from jetode.catalogue.systems import systems
 from jetode.signal.delay import (
     average_mutual_information,
+    delay_and_information,
     delay_vectors,
     embedding_delay,
     false_nearest_neighbours,
@@ -24,6 +25,14 @@ def test_papers_delay_and_dimension(name: str, delay: int) -> None:
     assert found.dimension == 3
     assert found.fractions[1] > 0.01 > found.fractions[2]
     assert embedding_delay(1e6 * x - 3e7) == delay, "no dependence on the unit"
+
+
+@pytest.mark.parametrize("step", [0.1, 0.004])  # the minimum within the first lags that are looked at, and beyond them
+def test_the_delay_comes_with_the_information_that_shows_it(step: float) -> None:
+    x = np.sin(step * np.arange(6000)) + 0.01 * np.random.default_rng(1).normal(size=6000)
+    delay, known = delay_and_information(x)
+    assert delay == embedding_delay(x) == first_minimum(known)
+    assert np.array_equal(known, average_mutual_information(x, known.size - 1))
 
 
 def test_mutual_information_is_that_of_the_histogram() -> None:

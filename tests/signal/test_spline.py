@@ -124,6 +124,15 @@ def test_units_do_not_matter(degree, rule, time, amplitude):
     assert b.weight == pytest.approx(a.weight * 10.0 ** (time * degree), rel=1e-2)
 
 
+def test_a_record_that_was_smoothed_in_other_units_of_time_has_the_same_coefficients():
+    values = np.sin(0.1 * np.arange(300)) + 0.1 * np.random.default_rng(5).standard_normal(300)
+    first, again = smooth(values, 0.25, 5, "gcv"), smooth(values.copy(), 1.0, 5, "gcv")
+    assert np.array_equal(first.coefficients, again.coefficients) and first.dof == again.dof
+    assert first.weight == pytest.approx(again.weight * 0.25**5, rel=1e-14)
+    values[7] += 1.0  # the samples count, not their array
+    assert not np.array_equal(smooth(values, 1.0, 5, "gcv").coefficients, again.coefficients)
+
+
 def test_bad_arguments_are_named():
     y = noisy_sine(50)
     for arguments in ({"degree": 4}, {"rule": "best"}, {"rule": "weight"}, {"degree": 51}):

@@ -7,6 +7,7 @@ nearly periodic record is followed for as long as one of its stretches resembles
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -19,60 +20,109 @@ OPTIONS = tuple((window, count) for window in (0.3, 0.7, 1.5, 3.0) for count in 
 APART = 0.25  # oscillations between two analogues: nearer ones are one
 
 
+MOST = max(count for _, count in OPTIONS)  # neighbours that are looked for at once: the first ones of more are fewer
+
+
 def analogue(
     records: Sequence[Series], period: float, window: float = OPTIONS[4][0], count: int = OPTIONS[4][1]
 ) -> Rollout | None:
     """The mean future of the ``count`` nearest windows of ``window`` oscillations."""
-    blocks = Blocks.of(records, period)
-    length = max(2, round(window * blocks.period))
-    library, _, owners, places = blocks.windows(length)
-    if not 0 < 2 * count <= library.shape[0]:
-        return None
-    squares, apart = np.sum(library**2, axis=1), max(1.0, APART * period)
-    record, last = blocks.ends(owners, places)
+    return Analogues(records, period)(window, count)
 
-    def nearest(present: FloatArray, room: IntArray, needed: int) -> tuple[IntArray, FloatArray]:
-        distance = np.maximum(squares - 2.0 * library @ present + present @ present, 0.0)
-        distance = np.where(room >= min(needed, int(room.max())), distance, np.inf)
+
+class Analogues:
+    """The analogues of some records by any setting; settings of one window share what they find."""
+
+    def __init__(self, records: Sequence[Series], period: float) -> None:
+        self._blocks, self._period = Blocks.of(records, period), period
+        self._libraries: dict[int, Library] = {}
+
+    def __call__(self, window: float, count: int) -> Rollout | None:
+        """:func:`analogue` with this window and so many neighbours; None where there are too few windows."""
+        length = max(2, round(window * self._blocks.period))
+        if length not in self._libraries:
+            self._libraries[length] = Library.of(self._blocks, length, max(1.0, APART * self._period))
+        library = self._libraries[length]
+        return library.rollout(count) if 0 < 2 * count <= library.x.shape[0] else None
+
+
+@dataclass(frozen=True, eq=False)
+class Library:
+    """All windows of one length: their blocks, sums of squares, (part, last block), how many blocks follow, and their
+    record and last sample; ``apart``: samples between two analogues."""
+
+    blocks: Blocks
+    x: FloatArray
+    squares: FloatArray
+    owners: IntArray
+    places: IntArray
+    room: IntArray
+    record: IntArray
+    last: IntArray
+    apart: float
+    known: dict[tuple[bytes, int, int], tuple[IntArray, FloatArray]] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, blocks: Blocks, length: int, apart: float) -> Library:
+        """The windows of ``length`` blocks."""
+        x, _, owners, places = blocks.windows(length)
+        room = _room(blocks, owners, places)
+        return cls(blocks, x, np.sum(x**2, axis=1), owners, places, room, *blocks.ends(owners, places), apart)
+
+    def nearest(self, present: FloatArray, needed: int, count: int) -> tuple[IntArray, FloatArray]:
+        """The ``count`` windows most like the present one that are followed by as many blocks as are ``needed``, or by
+        the most that any is, and their squared distances."""
+        key = present.tobytes(), needed, max(count, MOST)
+        if key not in self.known:
+            self.known[key] = self._nearest(present, needed, key[2])
+        index, squared = self.known[key]
+        return index[:count], squared[:count]
+
+    def _nearest(self, present: FloatArray, needed: int, count: int) -> tuple[IntArray, FloatArray]:
+        distance = np.maximum(self.squares - 2.0 * self.x @ present + present @ present, 0.0)
+        distance = np.where(self.room >= min(needed, int(self.room.max())), distance, np.inf)
         chosen: list[int] = []
         for _ in range(count):
             i = int(np.argmin(distance))
             if not np.isfinite(distance[i]):
                 break
             chosen.append(i)
-            distance[(record == record[i]) & (np.abs(last - last[i]) < apart)] = np.inf
+            distance[(self.record == self.record[i]) & (np.abs(self.last - self.last[i]) < self.apart)] = np.inf
         index = np.array(chosen, dtype=np.int64)
-        return index, np.sum((library[index] - present) ** 2, axis=1)
+        return index, np.sum((self.x[index] - present) ** 2, axis=1)
 
-    room = _room(blocks, owners, places)
+    def rollout(self, count: int) -> Rollout:
+        """Forecasts by so many neighbours."""
+        blocks, length = self.blocks, self.x.shape[1]
 
-    def rollout(values: FloatArray, ends: IntArray, steps: int) -> FloatArray:
-        needed = blocks.count(steps)
-        pasts, means = [], []
-        for end in ends:
-            past = blocks.past(values, int(end), length)
-            index, squared = nearest(past, room, needed)
-            futures = np.full((index.size, needed), np.nan)
-            for row, i in zip(futures, index, strict=True):
-                follow = blocks.parts[owners[i]][places[i] + 1 : places[i] + 1 + min(needed, int(room[i]))]
-                row[: follow.size] = follow
-            weight = 1.0 / (squared + squared.mean() + 1e-12)
-            pasts.append(past)
-            means.append(_mean(futures, weight))
-        return blocks.sampled(np.stack(pasts), np.stack(means), steps)
+        def run(values: FloatArray, ends: IntArray, steps: int) -> FloatArray:
+            needed = blocks.count(steps)
+            pasts, means = [], []
+            for end in ends:
+                past = blocks.past(values, int(end), length)
+                index, squared = self.nearest(past, needed, count)
+                futures = np.full((index.size, needed), np.nan)
+                for row, i in zip(futures, index, strict=True):
+                    first = self.places[i] + 1
+                    follow = blocks.parts[self.owners[i]][first : first + min(needed, int(self.room[i]))]
+                    row[: follow.size] = follow
+                weight = 1.0 / (squared + squared.mean() + 1e-12)
+                pasts.append(past)
+                means.append(_mean(futures, weight))
+            return blocks.sampled(np.stack(pasts), np.stack(means), steps)
 
-    return rollout
+        return run
 
 
 def _room(blocks: Blocks, owners: IntArray, places: IntArray) -> IntArray:
     """Blocks measured after each window without a gap."""
-    following = []
+    following = [np.empty(0, dtype=np.int64)]
     for part in blocks.parts:
-        left = np.zeros(part.size, dtype=np.int64)
-        for i in range(part.size - 2, -1, -1):
-            left[i] = left[i + 1] + 1 if np.isfinite(part[i + 1]) else 0
-        following.append(left)
-    return np.array([following[o][p] for o, p in zip(owners, places, strict=True)], dtype=np.int64)
+        missing = np.append(np.flatnonzero(~np.isfinite(part)), part.size)
+        at = np.arange(part.size)
+        following.append(missing[np.searchsorted(missing, at, side="right")] - 1 - at if part.size else following[0])
+    first = np.cumsum([0, *(part.size for part in blocks.parts)])
+    return np.concatenate(following)[first[owners] + places]
 
 
 def _mean(futures: FloatArray, weight: FloatArray) -> FloatArray:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from jetode.baselines.analogue import OPTIONS, analogue
-from jetode.baselines.kernel import fit_kernel
+from jetode.baselines.analogue import OPTIONS, Analogues
+from jetode.baselines.kernel import KernelFit, fit_kernel
 from jetode.baselines.kernel_map import KernelForecast
 from jetode.baselines.linear import WINDOWS, autoregression, persistence, repetition
 from jetode.baselines.nested import blend, tried
@@ -29,7 +29,12 @@ class FittedBaseline:
     forecasts: Rollout
     held_out: FloatArray
     setting: tuple[float, ...] = ()
-    map: KernelForecast | None = None
+    kernel: KernelFit | None = None
+
+    @property
+    def map(self) -> KernelForecast | None:
+        """Of kernel ridge."""
+        return None if self.kernel is None else self.kernel.map
 
 
 def fit_simple(name: str, records: Sequence[Series], trials: Trials, rival: float = 0.0) -> FittedBaseline | None:
@@ -37,27 +42,27 @@ def fit_simple(name: str, records: Sequence[Series], trials: Trials, rival: floa
     far behind which it need not be made as good as can be."""
     if name == "kernel ridge":
         found = fit_kernel(records, trials, rival=rival)
-        return None if found is None else FittedBaseline(name, found.map.forecasts, found.held_out, (), found.map)
-    options, fit = _OPTIONS[name], partial(made, name, period=trials.period)
-    runs = tried(options, records, trials, lambda r, s: fit(r, setting=s))
+        return None if found is None else FittedBaseline(name, found.forecasts, found.held_out, (), found)
+    runs = tried(_OPTIONS[name], records, trials, lambda rest: _MAKERS[name](rest, trials.period))
     if not runs:
         return None
     chosen = blend(runs, records, trials)
     setting = chosen.members[0]
-    whole = fit(records, setting=setting)
+    whole = made(name, records, trials.period, setting)
     return None if whole is None else FittedBaseline(name, whole, chosen.held_out, setting)
 
 
 def made(name: str, records: Sequence[Series], period: float, setting: tuple[float, ...]) -> Rollout | None:
     """A method with given settings; ``period`` in samples."""
-    return _MAKERS[name](records, period, *setting)
+    return _MAKERS[name](records, period)(*setting)
 
 
-_MAKERS: dict[str, Callable[..., Rollout | None]] = {
-    "persistence": persistence,
-    "repetition": repetition,
-    "autoregression": autoregression,
-    "analogue": analogue,
+# (records, period) → what makes a forecast of them by any setting
+_MAKERS: dict[str, Callable[[Sequence[Series], float], Callable[..., Rollout | None]]] = {
+    "persistence": partial(partial, persistence),
+    "repetition": partial(partial, repetition),
+    "autoregression": partial(partial, autoregression),
+    "analogue": Analogues,
 }
 _OPTIONS: dict[str, list[tuple[float, ...]]] = {
     "persistence": [()],

@@ -20,7 +20,7 @@ from jetode.baselines.nested import THRESHOLDS, blend, ranked, scores
 from jetode.records.series import Series
 from jetode.signal.noise import noise_floor
 from jetode.signal.trials import Trials
-from jetode.support.arrays import FloatArray
+from jetode.support.arrays import FloatArray, IntArray
 
 Setting = tuple[float, float, float]  # window, width, ridge
 Final = tuple[float, float, float, bool]  # whether windows are drawn, too
@@ -59,10 +59,20 @@ DEFAULT = KernelSettings()
 
 @dataclass(frozen=True, eq=False)
 class KernelFit:
-    """The maps of the best settings, and forecasts by settings and weights that had not seen their fold."""
+    """The maps of the best settings, made where they are asked for, and forecasts by settings and weights that had not
+    seen their fold."""
 
-    map: KernelForecast
+    make: Callable[[], KernelForecast]
     held_out: FloatArray
+
+    @cached_property
+    def map(self) -> KernelForecast:
+        """Of all windows."""
+        return self.make()
+
+    def forecasts(self, values: FloatArray, ends: IntArray, steps: int) -> FloatArray:
+        """Rollouts of the maps from any ends."""
+        return self.map.forecasts(values, ends, steps)
 
 
 def fit_kernel(
@@ -156,7 +166,8 @@ class _Search:
             again[*setting[:3], True] = self.refined_runs(*given)
             made[*setting[:3], True] = partial(self.refined, *given)
         blended = blend(again, self.records, self.trials, settings.members, settings.near)
-        return KernelFit(KernelForecast(tuple(made[setting]() for setting in blended.members)), blended.held_out)
+        members = [made[setting] for setting in blended.members]
+        return KernelFit(lambda: KernelForecast(tuple(make() for make in members)), blended.held_out)
 
     def map(self, found: Spanned | Whole, ridge: float) -> KernelMap:
         """Of all windows."""

@@ -16,7 +16,7 @@ from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from jetode.baselines.blocks import Blocks
 from jetode.signal.trials import Fold
-from jetode.support.arrays import BoolArray, FloatArray, IntArray
+from jetode.support.arrays import BoolArray, FloatArray, IntArray, diagonal
 
 JITTER = 1e-9  # of the kernel's 1: keeps nearly equal centres apart
 ROUNDING = 1e-12  # of a Gram matrix: a smaller penalty is lost in it
@@ -129,7 +129,7 @@ class Spanned:
         """With ``count`` centres, drawn by chance."""
         centres, gamma = windows.some(count).x, gamma_of(windows.x.shape[1], width)
         own = kernel(centres, centres, gamma)
-        own[np.diag_indices_from(own)] += JITTER
+        diagonal(own)[:] += JITTER
         factor = cholesky(own, lower=True, overwrite_a=True, check_finite=False)
         shown = kernel(centres, windows.x, gamma)
         features = solve_triangular(factor, shown, lower=True, overwrite_b=True, check_finite=False).T
@@ -137,13 +137,12 @@ class Spanned:
 
     def weights(self, ridge: float, fold: int | None = None) -> FloatArray:
         """Of the centres; without a fold's windows where one is given."""
-        gram, moment, n = self.whole[0].copy(), *self.whole[1:]
-        if fold is not None:
-            less, lost, count = self.held[fold]
-            gram, moment, n = gram - less, moment - lost, n - count
-        gram[np.diag_indices_from(gram)] += ridge + ROUNDING * n
-        solved = cho_solve((cholesky(gram, lower=True, overwrite_a=True, check_finite=False), True), moment)
-        return np.asarray(self.size * solve_triangular(self.factor, solved, lower=True, trans="T"))
+        less, lost, count = (0.0, 0.0, 0) if fold is None else self.held[fold]
+        gram, moment, n = self.whole[0] - less, self.whole[1] - lost, self.whole[2] - count
+        diagonal(gram)[:] += ridge + ROUNDING * n
+        factor = cholesky(gram, lower=True, overwrite_a=True, check_finite=False)
+        solved = cho_solve((factor, True), moment, check_finite=False)
+        return np.asarray(self.size * solve_triangular(self.factor, solved, lower=True, trans="T", check_finite=False))
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +168,7 @@ class Whole:
         """Of the centres; 0 for a fold's windows where one is given."""
         left = np.ones(self.matrix.shape[0], dtype=np.bool_) if fold is None else ~self.windows.inside[fold]
         part = self.matrix.copy() if left.all() else self.matrix[np.ix_(left, left)]
-        part[np.diag_indices_from(part)] += ridge + ROUNDING
+        diagonal(part)[:] += ridge + ROUNDING
         out = np.zeros(left.size)
         factor = cholesky(part, lower=True, overwrite_a=True, check_finite=False)
         out[left] = self.windows.size * cho_solve((factor, True), self.windows.dx[left], check_finite=False)

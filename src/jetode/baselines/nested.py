@@ -64,15 +64,16 @@ def blend(
 
 
 def tried(
-    settings: Sequence[S],
+    settings: Sequence[tuple[float, ...]],
     records: Sequence[Series],
     trials: Trials,
-    fit: Callable[[Sequence[Series], S], Rollout | None],
-) -> dict[S, FloatArray]:
-    """Held-out forecasts of every setting that can be fitted without every fold."""
-    out: dict[S, FloatArray] = {}
+    fit: Callable[[Sequence[Series]], Callable[..., Rollout | None]],
+) -> dict[tuple[float, ...], FloatArray]:
+    """Held-out forecasts of every setting that can be fitted without every fold; ``fit`` sees each rest once."""
+    out: dict[tuple[float, ...], FloatArray] = {}
+    made = [(fold, fit(trials.without(records, fold))) for fold in trials.folds]
     for setting in settings:
-        rollouts = [(fold, fit(trials.without(records, fold), setting)) for fold in trials.folds]
+        rollouts = [(fold, make(*setting)) for fold, make in made]
         if any(rollout is None for _, rollout in rollouts):
             continue
         rows = [

@@ -14,10 +14,11 @@ import numpy as np
 from jetode.integration.dop853 import integrate
 from jetode.integration.windowed_prediction_time import windowed_rms, windowed_vpt
 from jetode.joint.approximate_forms import Holds, Trial, fitted_forms, fitted_samples, shortened
-from jetode.joint.fit import JointFit, Request
+from jetode.joint.fit import JointFit
 from jetode.joint.parts import curve_modes
 from jetode.joint.path import SHORTEST_PAST, Identified, past_state
 from jetode.joint.problem import Prepared, prepare
+from jetode.joint.request import Request
 from jetode.joint.shooting.gaussnewton import Linearisation, minimise, path_states
 from jetode.joint.weak_fit import WeakFit, jump_of, weak_data
 from jetode.records.series import Series

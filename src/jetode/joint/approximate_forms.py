@@ -16,13 +16,14 @@ from jetode.equations.polynomials import Exponents, total_degree_exponents
 from jetode.equations.rows import is_factor_part, row_of_part
 from jetode.joint.candidates import states_for
 from jetode.joint.elements.candidates import starts
-from jetode.joint.fit import JointFit, Request
+from jetode.joint.fit import JointFit
 from jetode.joint.forms.affine_pole import affine_pole, u0_poles
 from jetode.joint.forms.base import PRIOR, Candidate, Form
 from jetode.joint.forms.pole_free import PoleFree, candidate
 from jetode.joint.jets import Jets
 from jetode.joint.parts import curve_modes, equation_of, is_factor, named, placed_elements
 from jetode.joint.problem import CLEAN_SIGMA, NODE, Prepared
+from jetode.joint.request import Request
 from jetode.joint.search import library_size, term_price
 from jetode.joint.search_settings import DECISION, SEARCH
 from jetode.joint.shooting.annealing import Schedule, anneal

@@ -64,11 +64,15 @@ def sparser(data: Data, dense: Candidate, chosen: Candidate, price: float, inter
 
 
 def reheat(data: Data, fit: Fit, interrupt: Interrupt) -> Fit:
-    """Cool a suspicious fit again, ever more slowly, while that makes it cheaper; a grossly wrong one is left."""
+    """Cool a suspicious fit again, ever more slowly, while that makes it cheaper and such that terms could be selected;
+    a grossly wrong one is left, and so is cooling that has come to cost more than the fit does, since q still falls."""
     n = data.n_samples
+    most = DECISION.gross
     for schedule in COOLING.reheats:
-        if not DECISION.suspicious(n) * n < fit.cost <= DECISION.gross * n or interrupt():
+        if not DECISION.suspicious(n) * n < fit.cost <= most * n or interrupt():
             break
-        again = anneal(data, fit.terms, fit.states, schedule, interrupt)
-        fit = again if again.cost < fit.cost else fit
+        again = anneal(data, fit.terms, fit.states, schedule, interrupt, ceiling=fit.cost)
+        if not again.cost < fit.cost:
+            break
+        fit, most = again, DECISION.selectable
     return fit

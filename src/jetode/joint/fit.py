@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from jetode.joint.candidates import Found, states_for
-from jetode.joint.constraints import Constraints
-from jetode.joint.elements.naming import CATALOGUE, Functions, asks_for_function
+from jetode.joint.elements.naming import asks_for_function
 from jetode.joint.filtered_search import search_filtered
 from jetode.joint.forms.base import PRIOR, Candidate
 from jetode.joint.forms.registry import ladder
@@ -21,8 +20,9 @@ from jetode.joint.order_hints import false_neighbour_order, is_decay, repeats_it
 from jetode.joint.own_noise import POLISH_ITERATIONS, SIGMA_STEP, covariance_of, refined, robust_covariance
 from jetode.joint.parts import equation_of, is_pole_constant, released
 from jetode.joint.path import Identified, StateFit, describe, estimate_path, final_q, stepped
-from jetode.joint.problem import Loss, Prepared, prepare
+from jetode.joint.problem import Prepared
 from jetode.joint.progress import Budget, Effort, WithModel
+from jetode.joint.request import Request
 from jetode.joint.rivals import Rival, rivals_of
 from jetode.joint.search import (
     FREE,
@@ -38,7 +38,6 @@ from jetode.joint.search_settings import COOLING, DECISION, SEARCH
 from jetode.joint.shooting.annealing import Schedule, anneal, settled
 from jetode.joint.shooting.gaussnewton import Data, Fit, path_states
 from jetode.joint.term_stability import TermStability, term_stability
-from jetode.records.series import Series
 from jetode.signal.scales import Unsuitable
 from jetode.support.arrays import FloatArray
 from jetode.support.threads import Beside, side_by_side
@@ -150,24 +149,6 @@ def centre_pole(data: Data, fit: Fit, price: float, interrupt: Callable[[], bool
     terms = fit.terms.select(np.arange(len(fit.terms.exponents)) != at[0])
     centred = anneal(data, terms, fit.states, Schedule((30.0 * fit.q, fit.q), POLISH_ITERATIONS), interrupt)
     return centred if centred.cost < fit.cost + price else fit
-
-
-@dataclass(frozen=True)
-class Request:
-    """What to fit: records of one system, its order (None: found), the noise's std (None: estimated), what is known."""
-
-    records: Sequence[Series]
-    order: int | None = None
-    sigma: float | None = None
-    loss: Loss = "auto"
-    constraints: Constraints = FREE
-    seed: int = 0  # of the resampling that tells how stable each term is
-    maybe_linear: bool = True  # whether linear equations are worth a try
-    functions: Functions = CATALOGUE  # that are tried where polynomials do not satisfy
-
-    def prepared(self, order: int) -> Prepared:
-        """The dimensionless problem of one order."""
-        return prepare(self.records, order, self.sigma, loss=self.loss)
 
 
 Formed = tuple[Prepared, Found]

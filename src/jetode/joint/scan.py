@@ -88,6 +88,7 @@ def cool(problem: Problem, scanned: list[Candidate], plain: list[Candidate], int
     out, data, reach = [*plain, *carried], problem.data, COOLING.select_reach * problem.price
     lowest, n = min(map(by_cost, out), default=np.inf), float(data.n_samples)
     ceiling = min(COOLING.hopeless * max(lowest, n), max(lowest, n) + reach)
+    ceiling = min(ceiling, DECISION.gross * n) if np.isfinite(lowest) else ceiling  # one that is cheaper is there
     for candidate in plain:
         if not candidate.cost <= DECISION.suspicious(data.n_samples) * n:
             out.append(_cooled(problem, candidate, COOLING.patient, interrupt, ceiling))

@@ -56,6 +56,21 @@ class MemoryFit:
         return cls(members, np.array(rows, dtype=np.float64), float(data["dt"]))
 
 
+@dataclass(frozen=True, eq=False)
+class MemoryChoice:
+    """Good settings, best first, and their nested held-out forecasts as in :class:`MemoryFit`: all that a contest asks
+    for; closures of the whole records take as long as a pass of the search and are made where it is won."""
+
+    chosen: tuple[Candidate, ...]
+    held_out: FloatArray
+    dt: float
+    settings: MemorySettings
+
+    def complete(self) -> MemoryFit:
+        """With nothing left out."""
+        return MemoryFit(tuple(complete(c, self.settings) for c in self.chosen), self.held_out, self.dt)
+
+
 def fit_memory(
     records: Sequence[Series],
     trials: Trials,
@@ -63,6 +78,17 @@ def fit_memory(
     interrupt: Callable[[], bool] = never,
 ) -> MemoryFit | None:
     """The memory closure of records of one system; None where they determine none or every one blows up."""
+    found = choose_memory(records, trials, settings, interrupt)
+    return None if found is None else found.complete()
+
+
+def choose_memory(
+    records: Sequence[Series],
+    trials: Trials,
+    settings: MemorySettings = DEFAULT,
+    interrupt: Callable[[], bool] = never,
+) -> MemoryChoice | None:
+    """The settings of :func:`fit_memory`."""
     ground = Ground.of(records, trials, settings)
     truth = trials.truths(records)
     found = search(ground, truth, settings, interrupt)
@@ -78,7 +104,7 @@ def fit_memory(
         picked = best(found, others if others.any() else ~others, settings)
         nested[rows] = median([c.forecasts[rows] for c in picked])
         first = rows.stop
-    return MemoryFit(tuple(complete(c, settings) for c in chosen), nested, records[0].dt)
+    return MemoryChoice(tuple(chosen), nested, records[0].dt, settings)
 
 
 def best(found: Sequence[Candidate], where: BoolArray, settings: MemorySettings) -> list[Candidate]:

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from jetode.equations.polynomials import Exponents, Library, evaluate_table
-from jetode.support.arrays import BoolArray, FloatArray, IntArray
+from jetode.support.arrays import BoolArray, FloatArray, IntArray, diagonal
 
 QUADRATURE = np.array([11.0, -93.0, 802.0, 802.0, -93.0, 11.0]) / 1440.0  # ∫ over the middle step of six points
 BEFORE = 2  # points of the quadrature before the step
@@ -39,6 +39,10 @@ class Gram:
 
     def solve(self, chosen: IntArray, ridge: float, fold: int | None = None) -> FloatArray:
         """Coefficients of the chosen monomials by (7.5), without the rows of a fold; NaN where none exist."""
+        return self.solutions(chosen, (ridge,), fold)[0]
+
+    def solutions(self, chosen: IntArray, ridges: Sequence[float], fold: int | None = None) -> list[FloatArray]:
+        """The same for several ridges."""
         first = chosen.size and int(chosen[-1]) == chosen.size - 1  # all up to a degree: no need to gather them
         square = (slice(chosen.size),) * 2 if first else np.ix_(chosen, chosen)
         left, vector, count = self.matrices[0][square] + 0.0, self.vectors[0, chosen], self.counts[0]
@@ -47,14 +51,20 @@ class Gram:
             vector = vector - self.vectors[1 + fold, chosen]
             count = count - self.counts[1 + fold]
         if not count > 0:  # all rows are the fold's
-            return np.full(chosen.size, np.nan)
+            return [np.full(chosen.size, np.nan) for _ in ridges]
         left /= count
-        left[np.diag_indices(chosen.size)] += ridge
-        try:
-            factor = cho_factor(left, overwrite_a=True, check_finite=False)
-        except np.linalg.LinAlgError:
-            return np.full(chosen.size, np.nan)
-        return cho_solve(factor, vector / count, check_finite=False) / self.scale[chosen]
+        return [_solved(left, vector / count, ridge) / self.scale[chosen] for ridge in ridges]
+
+
+def _solved(matrix: FloatArray, vector: FloatArray, ridge: float) -> FloatArray:
+    """(matrix + ridge)⁻¹ vector; NaN where there is none."""
+    raised = matrix.copy()
+    diagonal(raised)[:] += ridge
+    try:
+        factor = cho_factor(raised, overwrite_a=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        return np.full(vector.size, np.nan)
+    return np.asarray(cho_solve(factor, vector, check_finite=False))
 
 
 class Sums:
@@ -94,7 +104,7 @@ class Stretch:
     usable: BoolArray
     held: BoolArray
 
-    def rows(self, length: int, stride: int = 1) -> tuple[FloatArray, BoolArray]:
+    def rows(self, length: int, stride: int = 1) -> tuple[IntArray, BoolArray]:
         """First points of the runs of ``length`` points that are usable throughout, and (folds, n) what they show."""
         first = np.arange(0, self.usable.size - length + 1, stride)
         counted = np.concatenate([[0], np.cumsum(~self.usable)])
@@ -118,7 +128,15 @@ def one_step(stretches: Sequence[Stretch], library: Library, step: float, stride
             chosen = first[begin : begin + CHUNK]
             offset, last = int(chosen[0]), int(chosen[-1]) + QUADRATURE.size
             table = evaluate_table(stretch.states[offset:last], library.parent, library.variable)
-            means = sum(w * table[:, chosen - offset + k] for k, w in enumerate(QUADRATURE))
+            means = sum(w * _columns(table, chosen, k - offset, stride) for k, w in enumerate(QUADRATURE))
             rows = np.ascontiguousarray(np.asarray(means)[library.slots].T)
             sums.add(rows, slopes[chosen + BEFORE], held[:, begin : begin + CHUNK])
     return sums.gram()
+
+
+def _columns(table: FloatArray, places: IntArray, shift: int, stride: int) -> FloatArray:
+    """Columns of a table, ``shift`` after some places; a view where they lie ``stride`` apart, as without gaps."""
+    first, last = int(places[0]) + shift, int(places[-1]) + shift
+    if last - first == stride * (places.size - 1):
+        return table[:, first : last + 1 : stride]
+    return table[:, places + shift]

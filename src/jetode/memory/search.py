@@ -87,9 +87,8 @@ class Search:
         chosen = next(iter(grams.values())).chosen(frozenset(monomials))
         ridges = self.settings.ridges if length else self.settings.first_ridges
         recipes = [(*before, (length, ridge)) for ridge in ridges]
-        coefficients = [
-            {f: gram.solve(chosen, ridge, None if length else f) for f, gram in grams.items()} for ridge in ridges
-        ]
+        solved = {f: gram.solutions(chosen, ridges, None if length else f) for f, gram in grams.items()}
+        coefficients = [{f: of_fold[i] for f, of_fold in solved.items()} for i in range(len(ridges))]
         tried = candidates(memory, monomials, recipes, coefficients, self.truth, self.settings)
         return sorted(tried, key=lambda c: -c.score)
 

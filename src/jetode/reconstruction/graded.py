@@ -14,10 +14,11 @@ from jetode.equations.field import Field
 from jetode.integration.dop853 import Stop
 from jetode.integration.lyapunov import lyapunov_spectrum
 from jetode.joint.approximate import Approximation, approximations
-from jetode.joint.fit import JointFit, Request
+from jetode.joint.fit import JointFit
 from jetode.joint.path import paths_through
 from jetode.joint.progress import Budget
-from jetode.memory.fit import fit_memory
+from jetode.joint.request import Request
+from jetode.memory.fit import choose_memory
 from jetode.reconstruction import advice
 from jetode.reconstruction.checks import only_ambiguous
 from jetode.reconstruction.contest import (
@@ -81,9 +82,9 @@ def _quick(records: Sequence[Series], trials: Trials, budget: Budget, say: Say) 
     if budget.spent:
         return
     say("fitting memory closures")
-    memory = fit_memory(records, trials, interrupt=lambda: budget.spent)
+    memory = choose_memory(records, trials, interrupt=lambda: budget.spent)
     if memory is not None:
-        yield Contestant(MEMORY, "memory", memory.held_out, lambda: MemoryDynamics.of(memory, records))
+        yield Contestant(MEMORY, "memory", memory.held_out, lambda: MemoryDynamics.of(memory.complete(), records))
 
 
 def _equations(

@@ -17,10 +17,11 @@ from jetode.equations.polynomials import Exponents
 from jetode.joint.constraints import Constraints
 from jetode.joint.elements.known import Known
 from jetode.joint.elements.naming import CATALOGUE, NONE, Functions
-from jetode.joint.fit import JointFit, Refusal, Request, fit_joint
+from jetode.joint.fit import JointFit, Refusal, fit_joint
 from jetode.joint.null_space_proposals import Proposal
 from jetode.joint.problem import Loss
 from jetode.joint.progress import Budget
+from jetode.joint.request import Request
 from jetode.reconstruction import advice
 from jetode.reconstruction.checks import on_closed_curve
 from jetode.reconstruction.evidence import RefusalEvidence
@@ -101,6 +102,7 @@ def joint(
     }
     request = Request(records, wanted, sigma, loss, constraints, seed, functions=allowed)
     say = progress or (lambda _: None)
+    request.begin(wanted or 3)
     seen = _screened(records, wanted, say)
     if seen is not None and seen.hopeless:
         return hopeless_model(records, info, settings, seen)

@@ -43,13 +43,21 @@ def first_minimum(curve: ArrayLike) -> int | None:
 
 def embedding_delay(values: ArrayLike, bins: int = BINS, max_lag: int | None = None) -> int | None:
     """First local minimum of the mutual information up to ``max_lag`` (default: a tenth of the record)."""
+    return delay_and_information(values, bins, max_lag)[0]
+
+
+def delay_and_information(
+    values: ArrayLike, bins: int = BINS, max_lag: int | None = None
+) -> tuple[int | None, FloatArray]:
+    """:func:`embedding_delay`, and I(τ) from τ = 0 on as far as it was looked for."""
     x = _complete(values)
     last = max(2, x.size // 10) if max_lag is None else max_lag
     reach = min(64, last)
     while True:
-        delay = first_minimum(average_mutual_information(x, reach, bins))
+        information = average_mutual_information(x, reach, bins)
+        delay = first_minimum(information)
         if delay is not None or reach >= last:
-            return delay
+            return delay, information
         reach = min(4 * reach, last)
 
 

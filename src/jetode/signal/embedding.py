@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from math import pi
 from typing import Any
 
-from jetode.signal.delay import average_mutual_information, embedding_delay, false_nearest_neighbours
+from jetode.signal.delay import average_mutual_information, delay_and_information, false_nearest_neighbours
 from jetode.support.arrays import FloatArray
 
 MOST_SAMPLES = 20_000  # of the signal: more change neither curve
@@ -39,9 +39,10 @@ class EmbeddingDiagnostics:
 def embedding_diagnostics(values: FloatArray, tc: float) -> EmbeddingDiagnostics:
     """Of a signal without gaps; ``tc`` in samples is the scale where the information has no minimum."""
     signal = values[:MOST_SAMPLES]
-    delay = embedding_delay(signal)
+    delay, known = delay_and_information(signal)
     lag = delay or max(1, round(pi / 2 * tc))
-    information = average_mutual_information(signal, min(max(3 * lag, SHORTEST_REACH), signal.size // 4))
+    reach = min(max(3 * lag, SHORTEST_REACH), signal.size // 4)
+    information = known[: reach + 1] if reach < known.size else average_mutual_information(signal, reach)
     deepest = max(1, min(DEEPEST, (signal.size - 2 * lag - 3) // lag))
     neighbours = false_nearest_neighbours(signal, lag, deepest, references=REFERENCES)
     return EmbeddingDiagnostics(

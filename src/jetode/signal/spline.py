@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import exp, log, pi, sin
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
@@ -35,6 +36,7 @@ Rule = Literal["residual", "gcv", "reml", "interpolate", "weight"]
 SMALLEST_WEIGHT = 1e-8  # in sample units: below it the smoothing spline interpolates
 CONDITION = 1e10  # allowed to the normal equations; with κ = 4^m (L/spacing)^2m it sets the knot spacing
 FEWEST_INTERVALS = 16
+LAST = 8  # fits that are kept: a record is smoothed for its screen, for equations of every order and for its trials
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,22 +111,43 @@ def smooth(
     if rule == "weight" and (weight is None or not weight >= 0.0):
         raise InputError(f"The 'weight' parameter must be a number ≥ 0 when rule='weight'. Got {weight} instead.")
     unit = dt**degree
+    size = weight / unit if rule == "weight" and weight else None
+    found = _fitted(y.tobytes(), degree, rule, sigma, size)
+    if found is None:
+        stencil = basis_table(degree, 1, 0)[0, 0]
+        coefficients = interpolation_coefficients(y, degree, stencil)
+        return SmoothingSpline(coefficients, n, dt, degree, 1, rule, 0.0, float(n), 0.0)
+    used = exp(found.log_weight) * unit
+    return SmoothingSpline(found.coefficients, n, dt, degree, found.spacing, rule, used, found.dof, found.rss)
+
+
+class _Found(NamedTuple):
+    """What is left of a fit, in units of samples."""
+
+    log_weight: float
+    spacing: int
+    coefficients: FloatArray
+    rss: float
+    dof: float
+
+
+@lru_cache(maxsize=LAST)
+def _fitted(samples: bytes, degree: int, rule: Rule, sigma: float | None, weight: float | None) -> _Found | None:
+    """The fit to samples, given by their bytes, with λ by ``rule``; None where the spline interpolates."""
+    y = np.frombuffer(samples).copy()  # a kernel takes what is read-only for another type
     problem = _Problem(y, degree)
     fit: _Fit | None
     if rule == "residual":
-        fit = _residual_target(problem, n * (noise_scale(y) if sigma is None else sigma) ** 2)
+        fit = _residual_target(problem, y.size * (noise_scale(y) if sigma is None else sigma) ** 2)
     elif rule == "gcv":
         fit = problem.solve(_minimise(problem.gcv, problem))
     elif rule == "reml":
         fit = problem.solve(_reml(problem))
     else:
-        fit = problem.solve(log(weight / unit)) if rule == "weight" and weight else None
+        fit = problem.solve(log(weight)) if weight else None
     if fit is None:
-        stencil = basis_table(degree, 1, 0)[0, 0]
-        coefficients = interpolation_coefficients(y, degree, stencil)
-        return SmoothingSpline(coefficients, n, dt, degree, 1, rule, 0.0, float(n), 0.0)
-    used = exp(fit.log_weight) * unit
-    return SmoothingSpline(fit.coefficients, n, dt, degree, fit.spacing, rule, used, problem.dof(fit), fit.rss)
+        return None
+    return _Found(fit.log_weight, fit.spacing, fit.coefficients, fit.rss, problem.dof(fit))
 
 
 # -- choosing λ ----------------------------------------------------------------------------------------

@@ -15,3 +15,9 @@ def read_only(array: FloatArray) -> FloatArray:
     view = array.view()
     view.setflags(write=False)
     return view
+
+
+def diagonal(matrix: FloatArray) -> FloatArray:
+    """The diagonal of a square matrix as a view that can be written to."""
+    view: FloatArray = np.einsum("ii->i", matrix)
+    return view

@@ -21,6 +21,7 @@ from jetode.equations.regular import RegularClosure
 from jetode.joint.forms.base import Candidate, Searched, Start
 from jetode.joint.jets import Jets
 from jetode.support.arrays import FloatArray
+from jetode.support.compiled import kernel
 
 ORDER = 4
 RATE, SLOPE, SECOND = (0, 0, 0, 1), (1, 0, 0, 1), (0, 0, 1, 0)  # of a guess: λ, μ and −κ
@@ -243,6 +244,13 @@ def _run(rates: FloatArray, sources: FloatArray, spacing: float) -> FloatArray:
         push = 0.5 * spacing * (decay * sources[:-1] + sources[1:])
         out = np.empty(rates.shape)
         out[0] = -np.mean(sources, axis=0) / np.mean(rates, axis=0)
-        for i in range(len(push)):
-            out[i + 1] = decay[i] * out[i] + push[i]
+    _recur(np.ascontiguousarray(decay), np.ascontiguousarray(push), out)
     return out
+
+
+@kernel(error_model="numpy", _nrt=False)
+def _recur(decay: FloatArray, push: FloatArray, out: FloatArray) -> None:
+    """w_{i+1} = decay_i w_i + push_i, column by column, from the first row on."""
+    for i in range(push.shape[0]):
+        for c in range(push.shape[1]):
+            out[i + 1, c] = decay[i, c] * out[i, c] + push[i, c]

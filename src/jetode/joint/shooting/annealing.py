@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
+from jetode.equations.polynomials import Exponents
 from jetode.joint.shooting.gaussnewton import Data, Fit, minimise
 from jetode.joint.shooting.layout import RK8, Terms
-from jetode.support.arrays import FloatArray
+from jetode.support.arrays import FloatArray, IntArray
 
 SETTLING = 4  # rounds at the last level for a fit that is on its way still,
 SETTLING_ITERATIONS = 14  # of so many iterations
@@ -30,11 +32,12 @@ def rescale_hidden(fit: Fit) -> Fit:
     terms = fit.terms
     hidden = range(terms.shifts + 1, terms.dimension)
     spread = np.std(fit.states[:, hidden], axis=0)
-    if not np.all((spread > 0.0) & (spread < np.inf)):
+    if not ((spread > 0.0) & (spread < np.inf)).all():
         return fit
-    powers = np.array([[e[i] - (row == i) for i in hidden] for row, e in zip(terms.rows, terms.exponents, strict=True)])
-    powers[terms.is_parameter] = 0
-    factors = np.prod(spread**powers, axis=1) * _element_factors(terms, hidden, spread)
+    powers = _hidden_powers(terms.dimension, terms.shifts, tuple(terms.rows.tolist()), terms.exponents)
+    factors = np.prod(spread**powers, axis=1)
+    if terms.elements:
+        factors *= _element_factors(terms, hidden, spread)
     states = fit.states.copy()
     states[:, hidden] /= spread
     rescaled = replace(
@@ -44,6 +47,16 @@ def rescale_hidden(fit: Fit) -> Fit:
         precision=terms.precision / factors**2,
     )
     return replace(fit, states=states, terms=rescaled)
+
+
+@lru_cache(maxsize=512)
+def _hidden_powers(dimension: int, shifts: int, rows: tuple[int, ...], exponents: tuple[Exponents, ...]) -> IntArray:
+    """By which power of each hidden coordinate's unit a term's coefficient changes with it; parameters by none."""
+    powers = [
+        [(e[i] - (row == i)) if row < dimension else 0 for i in range(shifts + 1, dimension)]
+        for row, e in zip(rows, exponents, strict=True)
+    ]
+    return np.array(powers, np.int64)
 
 
 def _element_factors(terms: Terms, hidden: range, spread: FloatArray) -> FloatArray:

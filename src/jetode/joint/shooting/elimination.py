@@ -62,14 +62,15 @@ def eliminate_nodes(linear, q2, damping):
     width = padded(n_free)
     c_info, c_grad, smoothers = np.zeros((width, width)), arrow_gradient.copy(), np.empty((n_nodes, d, d))
     c_info[:n_free, :n_free] = arrow_info
-    scratch = (
-        np.empty((d, d)), np.empty((d, d)), np.empty((3, d, d)), np.empty((4, d)),
-        np.zeros((CHUNK + 3 * d, width)), np.zeros((CHUNK + 3 * d, width)),
-    )  # fmt: skip
+    if linear.elimination_scratch is None:
+        linear.elimination_scratch = (
+            np.empty((d, d)), np.empty((d, d)), np.empty((3, d, d)), np.empty((4, d)),
+            np.zeros((CHUNK + 3 * d, width)), np.zeros((CHUNK + 3 * d, width)),
+        )  # fmt: skip
     sums = c_info, c_grad, smoothers
     _eliminate(
         linear.program.axes, linear.data.layout.spans, linear.transitions, linear.arrows, linear.defects,
-        info, cross, gradient, q2, damping, sums, scratch,
+        info, cross, gradient, q2, damping, sums, linear.elimination_scratch,
     )  # fmt: skip
     return info, cross, gradient, np.ascontiguousarray(c_info[:n_free, :n_free]), c_grad, smoothers
 

@@ -28,11 +28,12 @@ def _step(
     _advance(axes, x, h, b, stages, part)
 
 
-def evaluate_path(states, coefficients, data, program, predicted, jumps, limit=None):
+def evaluate_path(states, coefficients, data, program, predicted, jumps, limit=None, scratch=None):
     """Fill the predicted samples and the jumps ``X_{k+1} − Φ(X_k)``; returns Σ ω r² (inf if it blew up).
 
-    With a ``limit`` (sizes q², cost) it ends, also with inf, where Σ ω r² + Σ jump²/q² has passed that cost."""
-    scratch = _scratch(program, data.tableau)
+    With a ``limit`` (sizes q², cost) it ends, also with inf, where Σ ω r² + Σ jump²/q² has passed that cost.
+    ``scratch``: the room of :func:`path_scratch`, where there is one already."""
+    scratch = scratch or path_scratch(program, data.tableau)
     squares, most = (np.ones(states.shape[1]), np.inf) if limit is None else limit
     plain = data.weight if data.side is None else np.where(data.side == 0.0, data.weight, 0.0)
     none = np.empty((0, states.shape[1]))
@@ -61,12 +62,13 @@ def sample_states(states, coefficients, program, layout, tableau, out):
     """The state at every sample, each segment integrated from its node."""
     every = layout._replace(stride=1)
     y, jumps = np.zeros(out.shape[0]), np.empty_like(states)
-    squares, scratch = np.ones(states.shape[1]), _scratch(program, tableau)
+    squares, scratch = np.ones(states.shape[1]), path_scratch(program, tableau)
     _flow(states, coefficients, y, np.zeros_like(y), program, every, tableau, np.empty_like(y), jumps, out, squares,
           np.inf, scratch)  # fmt: skip
 
 
-def _scratch(program, tableau):
+def path_scratch(program, tableau):
+    """Room for :func:`evaluate_path`, overwritten by every call."""
     d, s, m = len(program.axes), tableau.b.shape[0], program.elements.codes.shape[0]
     states = (np.empty((d + m, LANES)) for _ in range(3))  # a state and, after it, the elements there
     table = np.empty((program.parent.shape[0], LANES))

@@ -12,10 +12,10 @@ import numpy as np
 
 from jetode.joint.shooting.censored import expected_cost, surrogate
 from jetode.joint.shooting.elimination import eliminate_nodes, promised_fall, propagate_covariance, propagate_step
-from jetode.joint.shooting.flow import evaluate_path, jump_cost, sample_states
+from jetode.joint.shooting.flow import evaluate_path, jump_cost, path_scratch, sample_states
 from jetode.joint.shooting.kernels import linearise
 from jetode.joint.shooting.layout import Layout, Tableau, Terms
-from jetode.support.arrays import FloatArray, IntArray
+from jetode.support.arrays import FloatArray, IntArray, diagonal
 from jetode.support.threads import side_by_side
 
 HALVED = 120  # nodes from which on a record is linearised in two halves: a tenth of a millisecond of work in each
@@ -87,9 +87,11 @@ class Linearisation:
         self.gradient = np.empty((k, d))
         self.arrow_info = np.empty((f, f))
         self.arrow_gradient = np.empty(f)
+        self.diagonal = diagonal(self.arrow_info)
         self.misfit = np.inf
         self.y, self.weight = (data.y, data.weight) if data.side is None else (data.y.copy(), data.weight.copy())
         self.scratch: tuple[FloatArray, ...] | None = None
+        self.elimination_scratch: tuple[FloatArray, ...] | None = None
         self.n_free = f
         self.free, self.mean, self.precision = terms.free, terms.mean[terms.free], terms.precision[terms.free]
         edges = (0, k // 2, k) if k >= HALVED else (0, k)
@@ -110,12 +112,13 @@ class Linearisation:
     def at(self, states: FloatArray, coefficients: FloatArray) -> None:
         """Linearise around this point; the prior is added to the coefficients' block."""
         exact = None if self.data.side is None else self._lay_one_sided(states, coefficients)
-        side_by_side(lambda part: linearise(states[part[0] :], coefficients, part[1]), self.parts)
+        slopes = coefficients[self.program.partials.terms] * self.program.partials.powers
         with np.errstate(over="ignore", invalid="ignore"):  # of a start that blows up, which costs inf
+            side_by_side(lambda part: linearise(states[part[0] :], coefficients, slopes, part[1]), self.parts)
             self.arrow_info[:] = sum(part.arrow_info for _, part in self.parts)
             self.arrow_gradient[:] = sum(part.arrow_gradient for _, part in self.parts)
         self.misfit = sum(part.misfit for _, part in self.parts) if exact is None else exact
-        self.arrow_info[np.diag_indices(self.n_free)] += self.precision
+        self.diagonal += self.precision
         self.arrow_gradient += self.precision * (coefficients[self.free] - self.mean)
 
     def _lay_one_sided(self, states: FloatArray, coefficients: FloatArray) -> float:
@@ -159,10 +162,9 @@ class Elimination:
         lin = self.linear
         theta = np.zeros(lin.n_free)
         if lin.n_free:
-            diagonal = np.maximum(np.diag(self.schur), 1e-12)
-            scale = 1.0 / np.sqrt(diagonal)
+            scale = 1.0 / np.sqrt(np.maximum(self.schur.diagonal(), 1e-12))
             matrix = self.schur * scale[:, None] * scale[None, :]
-            matrix[np.diag_indices(lin.n_free)] += marquardt
+            diagonal(matrix)[:] += marquardt
             theta = -scale * np.linalg.lstsq(matrix, scale * self.reduced, rcond=1e-14)[0]
         return theta, self.follow(theta)
 
@@ -225,6 +227,7 @@ class _Descent:
         self.damping = 1e-4
         self.mean_weight = float(data.weight.sum()) / max(data.n_samples, 1)
         self.sizes = self.linear.jump_squares(q)
+        self._scratch = path_scratch(self.linear.program, data.tableau)
         self._predicted, self._jumps = np.empty_like(data.y), np.empty((data.layout.first.size, terms.dimension))
 
     def linearised(self, states: FloatArray, coefficients: FloatArray) -> _Point:
@@ -235,14 +238,14 @@ class _Descent:
     def evaluated(self, states: FloatArray, coefficients: FloatArray, most: float) -> _Point:
         """A point to be tried; given up (cost inf) where it costs more than ``most``."""
         problem, limit = (self.data, self.linear.program), (self.sizes, most)
-        misfit = evaluate_path(states, coefficients, *problem, self._predicted, self._jumps, limit)
+        misfit = evaluate_path(states, coefficients, *problem, self._predicted, self._jumps, limit, self._scratch)
         return self._priced(states, coefficients, misfit, self._jumps)
 
     def _priced(self, states: FloatArray, coefficients: FloatArray, misfit: float, jumps: FloatArray) -> _Point:
         linear, jump = self.linear, jump_cost(jumps, self.sizes, FARTHEST) if isfinite(misfit) else np.inf
         if jump == np.inf:
             return _Point(states, coefficients, np.inf, np.inf, np.inf)
-        prior = float(np.sum(linear.precision * (coefficients[linear.free] - linear.mean) ** 2))
+        prior = float((linear.precision * (coefficients[linear.free] - linear.mean) ** 2).sum())
         return _Point(states, coefficients, misfit + jump + prior, misfit, jump)
 
     def _arrived(
@@ -259,7 +262,7 @@ class _Descent:
         could be solved."""
         for _ in range(5):
             eliminated = self.linear.eliminate(self.q, self.damping * self.mean_weight)
-            if not np.all(np.isfinite(eliminated.schur)):
+            if not np.isfinite(eliminated.schur).all():
                 return None, False
             theta, steps = eliminated.step(self.damping)
             for length in STEP_LENGTHS:

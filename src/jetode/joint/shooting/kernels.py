@@ -81,8 +81,9 @@ def _slope_sensitivity(
             out[d + free_slots.shape[0] + column, lane] += through[0, m, lane] * curves[m, lane, p]
 
 
-def linearise(states, coefficients, linear):
-    """First-order expansion of one cost around (states, θ), into the arrays of a ``Linearisation``.
+def linearise(states, coefficients, slopes, linear):
+    """First-order expansion of one cost around (states, θ), into the arrays of a ``Linearisation``; ``slopes`` as in
+    :func:`_sensitivity_step`.
 
     Per node: ``transitions`` A = ∂Φ/∂X, ``arrows`` B = ∂Φ/∂θ, ``defects`` c = Φ − X_{k+1}; from the samples of its
     segment ``info`` H, ``cross`` H_Xθ, ``gradient`` g; and, for the coefficients, ``arrow_info``, ``arrow_gradient``.
@@ -90,7 +91,6 @@ def linearise(states, coefficients, linear):
     data, program = linear.data, linear.program
     if linear.scratch is None:
         linear.scratch = _linearise_scratch(data, program, linear.n_free)
-    slopes = coefficients[program.partials.terms] * program.partials.powers
     n, width = linear.n_free, padded(linear.n_free + 1)
     normal = np.zeros((width, width))
     _linearise(
@@ -100,8 +100,7 @@ def linearise(states, coefficients, linear):
     linear.arrow_info[:] = normal[:n, :n]
     linear.arrow_gradient[:] = normal[:n, n]
     at = data.layout.first
-    with np.errstate(over="ignore", invalid="ignore"):
-        linear.misfit = float(normal[n, n] + np.dot(linear.weight[at], (states[: at.size, 0] - linear.y[at]) ** 2))
+    linear.misfit = float(normal[n, n] + np.dot(linear.weight[at], (states[: at.size, 0] - linear.y[at]) ** 2))
 
 
 def _linearise_scratch(data, program, n_free):
