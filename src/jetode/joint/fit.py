@@ -31,7 +31,6 @@ from jetode.joint.search import (
     search,
     search_driven,
     search_linear,
-    search_on_curve,
 )
 from jetode.joint.search_settings import COOLING, DECISION, SEARCH
 from jetode.joint.shooting.annealing import Schedule, anneal, settled
@@ -235,7 +234,7 @@ def searched_form(request: Request, prepared: Prepared, interrupt: Effort, say: 
     simpler = _linear_form(request, repeats, interrupt, say) or _planar_form(request, prepared, repeats, interrupt, say)
     if simpler is not None:
         return simpler
-    found = search(prepared, 3, interrupt, say, functions=request.functions)
+    found = search(prepared, 3, interrupt.renew(), say, functions=request.functions)
     if not (found.satisfies() or interrupt()):
         higher = request.prepared(4)
         driven = None if repeats else search_driven(higher, interrupt, say)
@@ -269,8 +268,7 @@ def _planar_form(
     decays = is_decay(planar)
     if not (decays or repeats or flat.result() or asks.result()):
         return None
-    found = search_on_curve(planar, 2, request.functions, interrupt, say) if repeats else None
-    found = found or search(planar, 2, interrupt, say, functions=request.functions)
+    found = search(planar, 2, interrupt, say, functions=request.functions, repeats=repeats)
     return (planar, found) if found.satisfies() or (found.follows() and decays) else None
 
 
