@@ -51,7 +51,8 @@ CLOSE = Schedule(
 @dataclass(frozen=True, eq=False)
 class Fits:
     """Equations with functions of these kinds, fitted to one record; ``renamed`` is how those begin that take the path
-    of another name, which are given up (``hasty``) at the first q at which they cannot win."""
+    of another name, which are given up (``hasty``) at the first q at which they cannot win; where paths are lost so
+    easily that they are not, a name that was lost begins again from every better path."""
 
     problem: Problem
     kinds: tuple[str, ...]
@@ -84,7 +85,7 @@ class Fits:
             as_good = best.cost + self.problem.price * follows  # what has stuck farther off begins again from here
             done = tried | {s.functions for c, s in fitted if c.cost <= as_good and self.follows((c, s)) >= follows}
             begun = [b for b in other_names(fit_of(best), suggestion, self.kinds) if b[0].functions not in done]
-            tried |= {b[0].functions for b in begun}
+            tried |= {b[0].functions for b in begun if self.hasty}
             new = self.fitted(begun, ceiling if self.hasty else np.inf, self.renamed)
             fitted = fitted + new
             if not any(c.cost < best.cost - self.problem.price for c, _ in new):
