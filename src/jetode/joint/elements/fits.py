@@ -51,8 +51,7 @@ CLOSE = Schedule(
 @dataclass(frozen=True, eq=False)
 class Fits:
     """Equations with functions of these kinds, fitted to one record; ``renamed`` is how those begin that take the path
-    of another name, which are given up (``hasty``) at the first q at which they cannot win; where paths are lost so
-    easily that they are not, a name that was lost begins again from every better path."""
+    of another name, which are given up (``hasty``) at the first q at which they cannot win."""
 
     problem: Problem
     kinds: tuple[str, ...]
@@ -73,8 +72,8 @@ class Fits:
         return fitted
 
     def with_other_names(self, fitted: list[Named]) -> list[Named]:
-        """These, and what is like the best of them where it has been, as long as one is better."""
-        tried: set[frozenset[Shape]] = set()
+        """These, and what is like the best of them where it has been, as long as one is better; a name whose path was
+        lost begins again from every better one."""
         for _ in range(SETTINGS.rounds):
             near = self.near(fitted)
             if not near or self.interrupt():
@@ -83,9 +82,8 @@ class Fits:
             follows = self.follows(near[0])
             ceiling = self.ceiling(near[:1]) if follows else best.cost
             as_good = best.cost + self.problem.price * follows  # what has stuck farther off begins again from here
-            done = tried | {s.functions for c, s in fitted if c.cost <= as_good and self.follows((c, s)) >= follows}
+            done = {s.functions for c, s in fitted if c.cost <= as_good and self.follows((c, s)) >= follows}
             begun = [b for b in other_names(fit_of(best), suggestion, self.kinds) if b[0].functions not in done]
-            tried |= {b[0].functions for b in begun if self.hasty}
             new = self.fitted(begun, ceiling if self.hasty else np.inf, self.renamed)
             fitted = fitted + new
             if not any(c.cost < best.cost - self.problem.price for c, _ in new):
