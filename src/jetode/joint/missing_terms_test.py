@@ -122,7 +122,7 @@ def told_fall(information: FloatArray, slope: FloatArray, keep: BoolArray) -> tu
     diagonal, that the record tells from errors of the linearisation.
 
     The slope r is taken as it is.  By way of the optimum, g = −S (−F⁻¹r)_O, rounding decides: of a right saturation it
-    made 5 to 30 standard deviations, another number at every point of one minimum."""
+    made 3 to 38 standard deviations, another number at every point of one minimum."""
     scale = np.sqrt(np.maximum(np.diag(information), 1e-300))
     f, r = information / np.outer(scale, scale), slope / scale
     weights = np.linalg.pinv(f[np.ix_(keep, keep)], rcond=1e-13, hermitian=True) @ f[np.ix_(keep, ~keep)]

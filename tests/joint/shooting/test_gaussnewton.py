@@ -52,7 +52,7 @@ def test_finds_path_and_coefficients(problem):
 
 
 def test_a_fit_that_is_on_its_way_arrives(problem):
-    """Rounds of two iterations a level, each from where the last has ended, come to the minimum that patience finds; one
+    """Rounds of two iterations a level, each from where the last has ended, come to the minimum of a patient fit; one
     that is there already is not made worse."""
     data, path = problem
     schedule = Schedule((2e-3, 1e-3), 2)

@@ -32,7 +32,7 @@ class FitSettings:
     """Numbers of the comparison, each with its reason."""
 
     rounds: int = 3  # in which names that are like the best are fitted: each round begins from a better one
-    chosen: int = 4  # of those that follow, whose terms are selected: a sine needs no term beside it, its imitations do
+    chosen: int = 6  # of those that follow, whose terms are selected: what had not arrived was fifth, and the best then
     doubt: float = 10.0  # of BIC: a name that lies farther behind can neither win nor cast doubt on the best
     on_their_way: float = 30.0  # of BIC: a right name that had not arrived was 2 behind, and 20 above its minimum
     fewer: float = 10.0  # of the cost, in terms: a name farther behind one that follows cannot win by fewer terms
