@@ -33,6 +33,7 @@ from jetode.joint.elements.naming import (
     Functions,
     Naming,
     asks_for_function,
+    function_stands_out,
     imitates,
     ranking,
     search_elements,
@@ -164,6 +165,16 @@ def test_functions_come_first_where_the_weak_form_shows_a_curve():
     for rates, start in ((_sprott, [0.02, 0.0, 0.0]), (_rossler, [1.0, 1.0, 0.0])):  # a square of x', a product
         run = solve_ivp(rates, (0, 1000), start, t_eval=800 + 0.05 * np.arange(4000), rtol=1e-9, atol=1e-9)
         assert not asks(Series(run.y[0] + 0.05 * np.std(run.y[0]) * noise, 0.05))
+
+
+def test_a_named_function_challenges_where_a_free_curve_takes_too_many_coefficients():
+    """A saturation that acts through two derivatives: 24 modes of a curve, and a name with four numbers."""
+    prepared = prepared_case("Michaelis–Menten", 0.15, 3)
+    assert not asks_for_function(prepared, 3, CATALOGUE) and function_stands_out(prepared, 3, CATALOGUE)
+    run = solve_ivp(_sprott, (0, 1000), [0.02, 0, 0], t_eval=800 + 0.05 * np.arange(4000), rtol=1e-9, atol=1e-9)
+    noise = np.random.default_rng(0).standard_normal(4000)
+    square = prepare([Series(run.y[0] + 0.15 * np.std(run.y[0]) * noise, 0.05)], 3)
+    assert not function_stands_out(square, 3, CATALOGUE) and not function_stands_out(prepared, 3, NONE)
 
 
 def _sprott(_, x):
@@ -338,6 +349,19 @@ def test_the_right_pair_is_reached_from_the_path_of_another():
     found = search_elements(compared_on(prepared, 2, fine=True), 2, functions, lambda: False, lambda _: None)
     equation = equation_of(found.candidates[0].fit.terms)
     assert {(e.element.kind, e.element.variable) for e in equation.elements} == {("sin", 0), ("sign", 1)}
+
+
+@pytest.mark.slow
+def test_a_name_that_has_not_arrived_is_carried_on():
+    """At 15 % noise the first joint fit of this saturation ends 60 above its minimum, behind three other names."""
+    record, _ = CASES["Michaelis–Menten"].record(0.15, 3)
+    prepared = prepare([record], 3)
+    functions = Functions(("michaelis-menten", "holling", "exp", "abs", "diode"))
+    found = search_elements(compared_on(prepared, 3, fine=True), 3, functions, lambda: False, lambda _: None)
+    assert found is not None and found.satisfies() and abs(found.score()) < 3.0
+    element = equation_of(found.candidates[0].fit.terms).elements[0].element
+    assert element.kind == "michaelis-menten" and found.candidates[1].bic > found.candidates[0].bic + 10.0
+    assert element.in_units(prepared.amplitude)[0].parameters[0] == pytest.approx(1.0, abs=0.3)
 
 
 @pytest.mark.slow

@@ -217,6 +217,7 @@ def test_effort_of_a_search_is_bounded():
     effort = Effort(lambda: False, most=3)
     assert [effort() for _ in range(3)] == [False, False, False] and not effort.exhausted
     assert [effort() for _ in range(2)] == [True, True] and effort.exhausted
+    assert [effort.renew()(), effort(), effort()] == [False, False, False] and not effort.exhausted
     limited = Effort(lambda: False, most=3)
     limited.limit(1)
     limited.limit(2)  # never loosens

@@ -8,10 +8,11 @@ import pytest
 from jetode.catalogue.systems import systems
 from jetode.joint.candidates import states_for
 from jetode.joint.fit import on_longer_stretch
-from jetode.joint.path import identified_from
+from jetode.joint.path import carried_through, identified_from
 from jetode.joint.problem import prepare
 from jetode.joint.search_settings import COOLING
 from jetode.joint.shooting.annealing import anneal
+from jetode.joint.shooting.gaussnewton import path_states
 from jetode.signal.noise import add_noise
 from truths import LORENZ
 
@@ -63,3 +64,16 @@ def test_where_the_motion_goes_on_otherwise_no_path_follows():
 def test_a_record_that_was_searched_as_a_whole_is_left_alone(lorenz):
     prepared, _, fit = lorenz
     assert on_longer_stretch(prepared, fit, prepared.data(prepared.sigma), never) is fit
+
+
+def test_the_path_of_the_search_is_carried_through_the_record(lorenz):
+    """What was searched stays where it was, the rest follows, and the coefficients are held."""
+    prepared, part, fit = lorenz
+    data = prepared.data(prepared.sigma, 2 * PART)
+    path = carried_through(prepared, data, fit, part)
+    assert path.cost / data.n_samples < 2.0 and path.terms is fit.terms  # coefficients of half of it
+    known = slice(0, PART - 50)  # what comes after the end of the search moves its last states
+    before, after = (path_states(*one)[known, 0] for one in ((fit, part), (path, data)))
+    assert np.sqrt(np.mean((after - before) ** 2)) < prepared.sigma
+    whole = carried_through(prepared, part, fit, part)
+    assert whole.states == pytest.approx(fit.states) and whole.cost == fit.cost

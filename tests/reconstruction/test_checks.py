@@ -8,7 +8,7 @@ import pytest
 
 import jetode
 from jetode.reconstruction.check import Check, first_failure, walk
-from jetode.reconstruction.checks import CHECKS, JOINT, on_closed_curve, only_ambiguous
+from jetode.reconstruction.checks import CHECKS, JOINT, on_closed_curve, only_ambiguous, undecided_function
 from jetode.reconstruction.evidence import Evidence, PaperEvidence, evidence_of
 from jetode.reconstruction.verdict import judge, judge_paper
 from jetode.reporting.report import evidence as shown
@@ -92,6 +92,8 @@ def test_a_new_check_is_one_entry(monkeypatch):
 def test_an_equation_that_fits_can_be_ambiguous():
     assert only_ambiguous(replace(GOOD, rival=3.0)) and only_ambiguous(replace(GOOD, margin=0.5))
     assert not any(map(only_ambiguous, (GOOD, replace(GOOD, rival=3.0, held_out=2.0), None)))
+    assert undecided_function(replace(GOOD, rival=3.0, functions=1))
+    assert not any(map(undecided_function, (replace(GOOD, rival=3.0), replace(GOOD, functions=1), None)))
 
 
 CYCLE = replace(GOOD, dimension=1.0, exponents=(0.0, -1.0, -2.0))

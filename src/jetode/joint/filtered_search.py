@@ -21,13 +21,13 @@ from jetode.joint.problem import KINK_STEP, Prepared
 from jetode.joint.progress import Effort
 from jetode.joint.search import library_size, term_price
 from jetode.joint.search_settings import DECISION, SCAN, SEARCH
-from jetode.joint.shooting.annealing import Schedule, anneal, settled
-from jetode.joint.shooting.gaussnewton import Data, Fit, path_states
+from jetode.joint.shooting.annealing import Rounds, Schedule, anneal, arrived, settled
+from jetode.joint.shooting.gaussnewton import Data, path_states
 from jetode.joint.term_selection import Refitting, eliminate
 
 LOOK = Schedule((0.1, 0.03, 0.01, 0.003, 0.001), 5)
 COOL = Schedule((0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4), 12)
-LOOSEN = Schedule((3e-3, 1e-3, 3e-4, 1e-4), 40)
+LOOSEN = Rounds(Schedule((3e-3, 1e-3, 3e-4, 1e-4), 40), 20, 0.3)  # a fit 90 above its end was within 3 after four
 COMPARE = Refitting(Schedule((1e-3, 3e-4, 1e-4), 25))
 
 
@@ -39,9 +39,7 @@ class FilteredSettings:
     cool: Schedule = COOL
     compare: Refitting = COMPARE
     carried: int = 2  # guesses of each kind that are fitted to all that is searched
-    loosen: Schedule = LOOSEN
-    rounds: int = 20  # of these at most: a fit 90 above its end had come within 3 of it after four
-    gained: float = 0.3  # of the cost, by the last: a third of a standard error
+    loosen: Rounds = LOOSEN
     iterations: int = 5000  # in all, so that these rounds, 160 each, are not cut short
     undoubted: float = 1.0  # standard deviations of the score test of one whose terms the record does not decide
 
@@ -118,17 +116,5 @@ def with_terms(data: Data, candidate: Candidate, price: float, interrupt: Interr
     fit = candidate.fit
     protected = candidate.form.protected(fit.terms)
     selection = eliminate(data, fit.terms, fit, protected, price, interrupt, SETTINGS.compare)
-    fit = arrived(data, selection.fit, interrupt)
+    fit = arrived(data, selection.fit, SETTINGS.loosen, interrupt)
     return replace(candidate, fit=fit, bic=selection.bic - selection.fit.cost + fit.cost)
-
-
-def arrived(data: Data, fit: Fit, interrupt: Interrupt) -> Fit:
-    """The fit loosened a little and cooled again until that gains nothing: its rates share a long valley, in which a
-    fit that follows can still be 25 % from their place, and standard errors do not know."""
-    for _ in range(SETTINGS.rounds):
-        again = anneal(data, fit.terms, fit.states, SETTINGS.loosen, interrupt)
-        gain = fit.cost - again.cost
-        fit = again if gain > 0.0 else fit
-        if gain < SETTINGS.gained or interrupt():
-            break
-    return fit

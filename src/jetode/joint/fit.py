@@ -19,7 +19,7 @@ from jetode.joint.null_space_proposals import DEGREES, LINEAR, Proposal
 from jetode.joint.order_hints import false_neighbour_order, is_decay, repeats_itself
 from jetode.joint.own_noise import POLISH_ITERATIONS, SIGMA_STEP, covariance_of, refined, robust_covariance
 from jetode.joint.parts import equation_of, is_pole_constant, released
-from jetode.joint.path import Identified, StateFit, describe, estimate_path, final_q, stepped
+from jetode.joint.path import Identified, StateFit, carried_through, describe, estimate_path, final_q, stepped
 from jetode.joint.problem import Prepared
 from jetode.joint.progress import Budget, Effort, WithModel
 from jetode.joint.request import Request
@@ -32,7 +32,6 @@ from jetode.joint.search import (
     search,
     search_driven,
     search_linear,
-    search_on_curve,
 )
 from jetode.joint.search_settings import COOLING, DECISION, SEARCH
 from jetode.joint.shooting.annealing import Schedule, anneal, settled
@@ -108,8 +107,8 @@ def polish(
 ) -> tuple[Data, Fit]:
     """Carry a selected fit, D no longer held, to all samples at noise level ``sigma`` and to its final continuity.
 
-    The path begins anew from the smoothed record; where that does not follow it (spikes that smoothing hides) and the
-    data that were ``searched`` are all of it, from the path of the search."""
+    The path begins anew from the smoothed record; where that does not follow it (spikes that smoothing hides), from the
+    path of the search through the data that were ``searched``."""
     if searched is not None:
         terms_fit = on_longer_stretch(prepared, terms_fit, searched, interrupt)
         if not np.isfinite(terms_fit.cost):
@@ -120,9 +119,9 @@ def polish(
     bearable = np.inf if prepared.clean or interrupt() else HOPELESS  # a stopped fit ends with what it has
     data, path = estimate_path(model, prepared, interrupt, bearable)
     fit = replace(path, terms=terms)
-    whole = searched is not None and searched.y.size == data.y.size
-    if searched is not None and whole and not _follows(fit.cost, data, DECISION.gross):
-        fit = replace(terms_fit, terms=terms, states=path_states(terms_fit, searched)[data.layout.first])
+    if searched is not None and not _follows(fit.cost, data, DECISION.gross):
+        carried = carried_through(prepared, data, replace(terms_fit, terms=terms), searched, interrupt)
+        fit = carried if carried.cost < fit.cost or not np.isfinite(fit.cost) else fit
     if not np.isfinite(fit.cost):
         return data, fit
     satisfied = searched is not None and _follows(terms_fit.cost, searched, DECISION.suspicious(searched.n_samples))
@@ -199,7 +198,7 @@ def searched_form(request: Request, prepared: Prepared, interrupt: Effort, say: 
     simpler = _linear_form(request, repeats, interrupt, say) or _planar_form(request, prepared, repeats, interrupt, say)
     if simpler is not None:
         return simpler
-    found = search(prepared, 3, interrupt, say, functions=request.functions)
+    found = search(prepared, 3, interrupt.renew(), say, functions=request.functions)
     if not (found.satisfies() or interrupt()):
         higher = request.prepared(4)
         driven = None if repeats else search_driven(higher, interrupt, say)
@@ -233,8 +232,7 @@ def _planar_form(
     decays = is_decay(planar)
     if not (decays or repeats or flat.result() or asks.result()):
         return None
-    found = search_on_curve(planar, 2, request.functions, interrupt, say) if repeats else None
-    found = found or search(planar, 2, interrupt, say, functions=request.functions)
+    found = search(planar, 2, interrupt, say, functions=request.functions, repeats=repeats)
     return (planar, found) if found.satisfies() or (found.follows() and decays) else None
 
 

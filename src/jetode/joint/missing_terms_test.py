@@ -21,10 +21,11 @@ from jetode.joint.forms.base import PRIOR, Form, hidden_library
 from jetode.joint.parts import equation_of
 from jetode.joint.shooting.gaussnewton import Data, Fit, Linearisation
 from jetode.joint.shooting.layout import Terms
-from jetode.joint.term_selection import expand, quadratic_model
+from jetode.joint.term_selection import expand
 from jetode.support.arrays import BoolArray, FloatArray
 
 LARGER_DEGREE = 3  # of the library that is tried, or one more than the fit's own
+TOLD = 1e-4  # of the largest eigenvalue of the absent terms' information: below, how well a fit has converged decides
 
 
 def larger_form(form: Form, degree: int) -> Form:
@@ -55,8 +56,7 @@ def score_test(data: Data, form: Form, fit: Fit) -> float:
     if count == 0:
         return float("nan")
     if form.elements:  # beside a function, powers of its coordinate say nearly the same: only what can be told counts
-        model = quadratic_model(data, full, fit)
-        fall, count = (float("nan"), count) if model is None else model.score(present[full.free])
+        fall, count = _told_fall(data, full, fit, present)
     else:
         fall = _fall(data, full, fit, present)
     width = 2.0 / (9.0 * count)
@@ -103,6 +103,35 @@ def _fall(data: Data, full: Terms, fit: Fit, present: BoolArray) -> float:
         return float(np.sum((vectors.T @ (basis.T @ slope)) ** 2 / np.maximum(values, 1e-13 * values[-1])))
 
     return gain(full.free) - gain(full.free & present)
+
+
+def _told_fall(data: Data, full: Terms, fit: Fit, present: BoolArray) -> tuple[float, int]:
+    """:func:`told_fall` of free terms of ``full`` beside those ``present``; NaN where the expansion is not finite."""
+    linear = Linearisation(data, full)
+    linear.at(fit.states, expand(full, fit.terms)[1])
+    eliminated = linear.eliminate(fit.q, 0.0)
+    keep = present[full.free]
+    if not np.all(np.isfinite(eliminated.schur)) or np.any(np.diag(eliminated.schur) < 0.0):
+        return float("nan"), int(np.count_nonzero(~keep))
+    return told_fall(eliminated.schur, eliminated.reduced, keep)
+
+
+def told_fall(information: FloatArray, slope: FloatArray, keep: BoolArray) -> tuple[float, int]:
+    """By how much all terms O beside those that are kept (K) would lower the cost 2 rᵀδ + δᵀFδ, gᵀS⁻¹g with
+    S = F_OO − F_OK F_KK⁻¹ F_KO and g = r_O − F_OK F_KK⁻¹ r_K, and in how many directions: those of S, scaled to unit
+    diagonal, that the record tells from errors of the linearisation.
+
+    The slope r is taken as it is.  By way of the optimum, g = −S (−F⁻¹r)_O, rounding decides: of a right saturation it
+    made 3 to 38 standard deviations, another number at every point of one minimum."""
+    scale = np.sqrt(np.maximum(np.diag(information), 1e-300))
+    f, r = information / np.outer(scale, scale), slope / scale
+    weights = np.linalg.pinv(f[np.ix_(keep, keep)], rcond=1e-13, hermitian=True) @ f[np.ix_(keep, ~keep)]
+    schur, gradient = f[np.ix_(~keep, ~keep)] - f[np.ix_(~keep, keep)] @ weights, r[~keep] - r[keep] @ weights
+    own = np.sqrt(np.maximum(np.diag(schur), 1e-300))
+    values, vectors = np.linalg.eigh(schur / np.outer(own, own))
+    told = values > TOLD * values[-1]
+    along = vectors[:, told].T @ (gradient / own)
+    return float(np.sum(along**2 / values[told])), int(told.sum())
 
 
 def _unit(columns: FloatArray) -> FloatArray:

@@ -38,6 +38,7 @@ CLEAN_PAST_LENGTH = 40.0  # tc: and where the samples are nearly exact
 WEAK_PAST_LENGTH = 40.0  # tc: and where the equation has model error, whose filter forgets
 SHORTEST_PAST = 0.5  # tc
 FAST = 8.0  # 1/tc: rate of a hidden coordinate from which that step, half of its e-folding time, is too long
+CARRIED, CARRIED_ITERATIONS = (0.03, 0.01, 3e-3, 1e-3, 3e-4), 10  # q: tight enough for what is known not to be lost
 JUMP_RATIO = 6e-4  # final q in units of the noise: jumps this small no longer feed the forecast
 
 
@@ -255,6 +256,22 @@ def estimate_path(
     rest = Schedule(tuple(q for q in schedule.levels if q <= 1e-3), 10)
     fit = anneal(data, fit.terms, nodes, rest, interrupt, rescale=False, ceiling=most)
     return data, settled(data, fit, DECISION.suspicious(data.n_samples) * data.n_samples, interrupt)
+
+
+def carried_through(
+    prepared: Prepared, data: Data, fit: Fit, searched: Data, interrupt: Callable[[], bool] | None = None
+) -> Fit:
+    """The path of a ``fit`` to the data that were ``searched`` through all ``data`` of a record, for one that a path
+    from the smoothed record does not follow: beyond what was searched it begins there, is never loose, and has its
+    coefficients held."""
+    nodes = states_for(prepared, equation_of(fit.terms), data)
+    known = data.layout.first < searched.y.size
+    nodes[known] = path_states(fit, searched)[data.layout.first[known]]
+    if known.all():
+        return replace(fit, states=nodes)
+    frozen = replace(fit.terms, free=np.zeros_like(fit.terms.free))
+    path = anneal(data, frozen, nodes, Schedule((*CARRIED, fit.q), CARRIED_ITERATIONS), interrupt, rescale=False)
+    return replace(path, terms=fit.terms)
 
 
 def _nodes_of(fit: Fit, coarse: Data, fine: Data) -> FloatArray:

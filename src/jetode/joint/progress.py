@@ -95,9 +95,14 @@ class Effort:
         """The same bound anew, for a last stage that others have left nothing to."""
         return Effort(self._interrupt, self._most)
 
+    def renew(self) -> Effort:
+        """All iterations again, for a stage that another has left nothing to: one order for the next."""
+        self._left = self._most
+        return self
+
     def limit(self, most: int) -> None:
         """Allow no more than so many iterations from here on."""
-        self._left = min(self._left, most)
+        self._left, self._most = min(self._left, most), min(self._most, most)
 
     @property
     def exhausted(self) -> bool:

@@ -18,7 +18,14 @@ from jetode.joint.candidates import Found, Interrupt, Progress, by_bic, differen
 from jetode.joint.choose_terms import choose_terms
 from jetode.joint.constraints import Constraints
 from jetode.joint.elements.known import with_known
-from jetode.joint.elements.naming import NONE, Functions, asks_for_function, imitates, search_elements
+from jetode.joint.elements.naming import (
+    NONE,
+    Functions,
+    asks_for_function,
+    function_stands_out,
+    imitates,
+    search_elements,
+)
 from jetode.joint.elements.product import ORDER as PRODUCT_ORDER
 from jetode.joint.elements.product import search_products
 from jetode.joint.forms.base import Candidate, hidden_library
@@ -58,43 +65,49 @@ def search(
     progress: Progress,
     constraints: Constraints = FREE,
     functions: Functions = NONE,
+    repeats: bool = False,
 ) -> Found:
     """Climb the rungs; where the first does not satisfy, functions of one coordinate are tried (before it where the
     weak form shows a curve), then it gets a second chance on another stretch.  A polynomial that could imitate a
-    function has to beat it.  Functions that are known stand in the equation, and nothing is searched."""
+    function has to beat it.  Of a record that ``repeats`` itself all rungs come before any function: on a closed curve
+    functions and polynomials are alike.  Functions that are known stand in the equation, and nothing is searched."""
     if functions.known:
         given = with_known(compared_on(prepared, order, fine=True), order, functions.known, interrupt)
         return given or Found((), prepared.data(prepared.sigma), term_price(prepared.n_samples, library_size(order)))
-    asked = asks_for_function(prepared, order, functions)
+    asked = not repeats and asks_for_function(prepared, order, functions)
     named = _with_functions(prepared, order, functions, interrupt, progress) if asked else None
     if _names(named):
         return _rather_cubes(named, prepared, order, interrupt)
-    first_rung, *others = ladder(order)
-    first = climb(prepared, order, [first_rung], interrupt, progress, constraints)
+    before, after = _rungs(order, repeats)
+    first = climb(prepared, order, before, interrupt, progress, constraints)
     if interrupt():
-        return first
+        return _likelier(named, first)
     if first.satisfies():
         return _beside(first, named) if asked else _challenged(first, prepared, order, functions, interrupt, progress)
     named = named if asked else _with_functions(prepared, order, functions, interrupt, progress)
     if _names(named):
         return _rather_cubes(named, prepared, order, interrupt)
-    first = _second_chance(prepared, order, first_rung, first, interrupt, progress, constraints)
+    first = _second_chance(prepared, order, before[0], first, interrupt, progress, constraints)
     if first.satisfies():
         return _beside(first, named)
-    found = climb(prepared, order, others, interrupt, progress, constraints, first.candidates)
+    found = climb(prepared, order, after, interrupt, progress, constraints, first.candidates)
     if found.satisfies() or constraints != FREE:
         return _beside(found, named)
-    finely = _finely(prepared, order, interrupt, progress)
-    return finely or _of_product(prepared, order, functions, interrupt, progress) or _likelier(named, found)
+    return _last(prepared, order, functions, interrupt, progress) or _likelier(named, found)
 
 
-def search_on_curve(
+def _rungs(order: int, repeats: bool) -> tuple[tuple[Rung, ...], tuple[Rung, ...]]:
+    """The rungs before functions are tried, and those after: all of them before where a record repeats itself."""
+    first = tuple(ladder(order))
+    return (first, ()) if repeats else (first[:1], first[1:])
+
+
+def _last(
     prepared: Prepared, order: int, functions: Functions, interrupt: Interrupt, progress: Progress
 ) -> Found | None:
-    """All rungs before any function, for a record that repeats itself: on a closed curve functions and polynomials are
-    alike.  None where no rung satisfies."""
-    found = climb(prepared, order, ladder(order), interrupt, progress)
-    return _challenged(found, prepared, order, functions, interrupt, progress) if found.satisfies() else None
+    """What is tried where nothing else satisfies, if it does."""
+    finely = _finely(prepared, order, interrupt, progress)
+    return finely or _of_product(prepared, order, functions, interrupt, progress)
 
 
 def _likelier(named: Found | None, found: Found) -> Found:
@@ -169,7 +182,7 @@ def _challenged(
     found: Found, prepared: Prepared, order: int, functions: Functions, interrupt: Interrupt, progress: Progress
 ) -> Found:
     """What satisfies, or an equation with a function that does so with a lower BIC; the other is its rival."""
-    if not (functions.kinds and imitates(found.candidates[0])):
+    if not (functions.kinds and (imitates(found.candidates[0]) or function_stands_out(prepared, order, functions))):
         return found
     problem = compared_on(prepared, order, fine=True)
     named = search_elements(problem, order, functions, interrupt, progress, imitated=True)

@@ -28,7 +28,6 @@ class SelectionSettings:
 
     patience: int = 3  # removals tried past the best BIC before giving up: a pair of terms can stand for each other
     cheap: float = 0.5  # of a term's price: terms whose removal costs less go together, half of them at a time
-    told: float = 1e-4  # of the largest eigenvalue of S: below, how well a fit has converged decides
     hopeless: float = 50.0  # terms' worth of BIC beyond the best: such a fit is not gone on from
     few: int = 10  # terms of a plane, all cubic ones: so few that every support of them can be looked at
 
@@ -87,16 +86,6 @@ class Quadratic:
     def restricted_cost(self, keep: BoolArray) -> float:
         """How much the predicted cost rises when the other terms are zero."""
         return self._around_support(keep)[0]
-
-    def score(self, keep: BoolArray) -> tuple[float, int]:
-        """By how much all other terms together would lower the cost, gᵀS⁻¹g with g = Sθ_O, and in how many directions:
-        those of S, scaled to unit diagonal, that the record tells from errors of the linearisation."""
-        schur, gradient = self._others(keep)[2:]
-        scale = np.sqrt(np.maximum(np.diag(schur), 1e-300))
-        values, vectors = np.linalg.eigh(schur / scale[:, None] / scale[None, :])
-        told = values > SETTINGS.told * values[-1]
-        along = vectors[:, told].T @ (gradient / scale)
-        return float(np.sum(along**2 / values[told])), int(told.sum())
 
     def changes(self, keep: BoolArray) -> FloatArray:
         """The change of the restricted cost for each single flip of ``keep``: a removal (Wald) or an addition (score

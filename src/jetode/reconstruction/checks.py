@@ -261,6 +261,11 @@ def only_ambiguous(evidence: AnyEvidence | None) -> bool:
     return failed in AMBIGUITY
 
 
+def undecided_function(evidence: AnyEvidence | None) -> bool:
+    """The same of an equation with a function, whose name is what is in doubt: its curve is told."""
+    return isinstance(evidence, Evidence) and evidence.functions > 0 and only_ambiguous(evidence)
+
+
 def on_closed_curve(evidence: AnyEvidence | None) -> bool:
     """Whether all that is wrong with an equation of more coordinates than a plane's is that it ends on a curve."""
     if not isinstance(evidence, Evidence) or len(evidence.exponents) <= LIMITS.plane:

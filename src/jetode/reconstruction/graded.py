@@ -20,7 +20,7 @@ from jetode.joint.progress import Budget
 from jetode.joint.request import Request
 from jetode.memory.fit import choose_memory
 from jetode.reconstruction import advice
-from jetode.reconstruction.checks import only_ambiguous
+from jetode.reconstruction.checks import only_ambiguous, undecided_function
 from jetode.reconstruction.contest import (
     BLACK_BOXES,
     MEMORY,
@@ -41,7 +41,7 @@ from jetode.reconstruction.joint_model import equilibria_shown, with_ranges
 from jetode.reconstruction.model import Model
 from jetode.reconstruction.record_info import RecordInfo
 from jetode.reconstruction.settings import INTEGRATION
-from jetode.reconstruction.verdict import Baseline, Holds, Verdict, judge_contest, judge_screen
+from jetode.reconstruction.verdict import Baseline, Holds, Verdict, judge_contest, judge_screen, judge_undecided
 from jetode.records.series import Series
 from jetode.signal.scales import Unsuitable, derivative_scale, filled
 from jetode.signal.screen import Screen
@@ -70,9 +70,12 @@ def graded(found: Model, fitted: JointFit | None, request: Request, budget: Budg
     chosen, readable = contest.forecaster, contest.readable
     evidence = contest.evidence(chosen, found.diagnostics.get("evidence"))
     verdict = judge_contest(evidence, None if readable is None else readable.contestant.name, found.verdict)
+    shown = verdict.grade == "forecast" and undecided_function(found.evidence)
+    if shown:
+        verdict = judge_undecided(verdict, chosen.contestant.name, found.verdict)
     if budget.spent:
         verdict = replace(verdict, reason=f"{advice.STOPPED} {verdict.reason}", advice=advice.LONGER)
-    return _model(found, contest, chosen, readable, verdict)
+    return _model(found, contest, chosen, None if shown else readable or chosen, verdict)
 
 
 def _quick(records: Sequence[Series], trials: Trials, budget: Budget, say: Say) -> Iterator[Contestant]:
@@ -105,14 +108,14 @@ def _regular_of(one: Approximation, records: Sequence[Series]) -> Callable[[], R
     return made
 
 
-def _model(found: Model, contest: Contest, chosen: Scored, readable: Scored | None, verdict: Verdict) -> Model:
-    """The refused attempt replaced by what the contest chose, with bands from its held-out errors."""
+def _model(found: Model, contest: Contest, chosen: Scored, shown: Scored | None, verdict: Verdict) -> Model:
+    """The refused attempt replaced by what the contest has to show (itself where there is nothing), with bands from the
+    held-out errors of what was chosen for forecasts."""
     evidence = contest.evidence(chosen, found.diagnostics.get("evidence")).to_json()
     kept = replace(found, verdict=verdict, bands=contest.bands(chosen))
-    if verdict.grade == "none":
+    if shown is None or verdict.grade == "none":
         diagnostics = {**found.diagnostics, "evidence": evidence}
         return replace(kept, diagnostics=diagnostics, forecaster=chosen.contestant.dynamics())
-    shown = readable or chosen
     dynamics = shown.contestant.dynamics()
     graded = replace(
         kept,

@@ -16,13 +16,14 @@ from jetode.joint.path import Identified, estimate_path, final_q, past_state, st
 from jetode.joint.problem import FEWEST_SAMPLES, Prepared, prepare, stretches
 from jetode.joint.search_settings import DECISION
 from jetode.joint.shooting.annealing import Schedule, anneal, settled
-from jetode.joint.shooting.gaussnewton import path_states
+from jetode.joint.shooting.gaussnewton import Data, Fit, path_states
 from jetode.reconstruction.settings import EXAMINATION
 from jetode.records.series import Series
 from jetode.signal.oscillations import oscillation
 from jetode.support.arrays import BoolArray, FloatArray
 from jetode.support.threads import side_by_side
 
+NEAR = (0.03, 0.01)  # q at which a path that is known roughly begins: looser ones would lose it
 RUN = 5  # samples in a row that end a forecast: one wild sample does not
 
 
@@ -52,9 +53,40 @@ def held_out(joint: JointFit, records: Sequence[Series], interrupt: Callable[[],
     earlier = _refitted(joint, records, [(i, cuts[i]) for i in first], interrupt)
     held = _prepared(model, [records[i].slice(cuts[i], records[i].n) for i in rest])
     data, fit = estimate_path(earlier, held, interrupt)
+    if not fit.cost <= DECISION.gross * data.n_samples:  # lost: where it should be is known roughly
+        again = _from_whole(joint, earlier, records, (held, data), [(i, cuts[i]) for i in rest])
+        fit = again if again.cost < fit.cost or not np.isfinite(fit.cost) else fit
     longest = max(rest, key=lambda i: records[i].n)
     found = _followed(earlier, records[longest], cuts[longest], joint.paths[longest].states)
     return replace(found, cost=fit.cost / max(data.n_samples, 1))
+
+
+def _from_whole(
+    joint: JointFit,
+    model: Identified,
+    records: Sequence[Series],
+    held: tuple[Prepared, Data],
+    parts: Sequence[tuple[int, int]],
+) -> Fit:
+    """A path of the ``model`` through parts of the records, (record, first sample), from the whole fit's path."""
+    prepared, data = held
+    last = final_q(model.sigma)
+    frozen = replace(model.terms, free=np.zeros_like(model.terms.free))
+    nodes = _whole_path(joint, records, prepared, parts)[data.layout.first]
+    nodes = np.where(np.isnan(nodes), states_for(prepared, model.scaled, data), nodes)
+    return anneal(data, frozen, nodes, Schedule((*NEAR, 30 * last, last), 10), rescale=False)
+
+
+def _whole_path(
+    joint: JointFit, records: Sequence[Series], prepared: Prepared, parts: Sequence[tuple[int, int]]
+) -> FloatArray:
+    """The whole fit's path at the samples of parts of the records, (record, first sample); NaN where it has none."""
+    whole = np.full((sum(r.n for r in records), joint.fit.terms.dimension), np.nan)
+    offsets = np.cumsum((0, *(r.n for r in records)))
+    places = np.concatenate([np.arange(p.start, p.stop) + offsets[p.record] for p in joint.prepared.pieces])
+    whole[places] = path_states(joint.fit, joint.data)
+    rows = [np.arange(p.start, p.stop) + offsets[parts[p.record][0]] + parts[p.record][1] for p in prepared.pieces]
+    return np.asarray(whole[np.concatenate(rows)])
 
 
 def _prepared(model: Identified, parts: Sequence[Series]) -> Prepared:
@@ -72,12 +104,7 @@ def _refitted(
     model = joint.identified
     prepared = _prepared(model, [records[i].slice(0, cut) for i, cut in first])
     data = prepared.data(model.sigma)
-    whole = np.full((sum(r.n for r in records), model.terms.dimension), np.nan)
-    offsets = np.cumsum((0, *(r.n for r in records)))
-    places = np.concatenate([np.arange(p.start, p.stop) + offsets[p.record] for p in joint.prepared.pieces])
-    whole[places] = path_states(joint.fit, joint.data)
-    rows = np.concatenate([np.arange(p.start, p.stop) + offsets[first[p.record][0]] for p in prepared.pieces])
-    nodes = whole[rows][data.layout.first]
+    nodes = _whole_path(joint, records, prepared, [(i, 0) for i, _ in first])[data.layout.first]
     if np.isnan(nodes).any():  # pieces too short for the fit
         nodes = np.where(np.isnan(nodes), states_for(prepared, model.scaled, data), nodes)
     last = final_q(model.sigma)

@@ -165,6 +165,13 @@ def judge_contest(evidence: ContestEvidence, readable: str | None, refused: Verd
     return Verdict("approximate", f"{reason} Not exact: {refused.reason}", refused.advice, holds, baseline)
 
 
+def judge_undecided(verdict: Verdict, chosen: str, refused: Verdict) -> Verdict:
+    """The ``verdict`` on forecasts where an equation with a function passes every check of an exact one, but another
+    name or term does as well (``refused``): the likelier one is shown, and what was ``chosen`` forecasts."""
+    shown = f"The likelier equation is shown, which passes every other check; forecasts are made by {chosen}."
+    return replace(verdict, grade="approximate", reason=f"{refused.reason} {shown}")
+
+
 def _capital(name: str) -> str:
     return name[:1].upper() + name[1:]
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from jetode.joint.shooting.annealing import Schedule, anneal, rescale_hidden
+from jetode.joint.shooting.annealing import Rounds, Schedule, anneal, arrived, rescale_hidden
 from jetode.joint.shooting.flow import sample_states
 from jetode.joint.shooting.gaussnewton import Data, Fit, Linearisation, minimise
 from jetode.joint.shooting.layout import RK8, Terms, make_layout
@@ -49,6 +49,19 @@ def test_finds_path_and_coefficients(problem):
     errors = (fit.terms.coefficients - TRUE)[1:]
     assert errors @ np.linalg.solve(covariance, errors) < 16.0  # χ² with 3 degrees of freedom
     assert fit.terms.coefficients[0] == 1.0  # fixed
+
+
+def test_a_fit_that_is_on_its_way_arrives(problem):
+    """Rounds of two iterations a level, each from where the last has ended, come to the minimum of a patient fit; one
+    that is there already is not made worse."""
+    data, path = problem
+    schedule = Schedule((2e-3, 1e-3), 2)
+    begun = minimise(data, terms_at([1.0, -0.3, 0.3, -0.3]), path[data.layout.first], 1e-3, 1)
+    there = anneal(data, begun.terms, begun.states, Schedule((1e-2, 1e-3), 40))
+    fit = arrived(data, begun, Rounds(schedule, 30, 0.01))
+    assert begun.cost > there.cost + 1.0 and fit.cost == pytest.approx(there.cost, abs=0.1)
+    assert arrived(data, there, Rounds(schedule, 1, 0.01)).cost <= there.cost
+    assert arrived(data, begun, Rounds(schedule, 1, 0.01), lambda: True).cost <= begun.cost
 
 
 def test_cost_never_rises_and_the_jumps_close_as_q_squared(problem):

@@ -278,6 +278,12 @@ class Discovery:
         best = min((curve.bic for curve in self.curves() if curve.left < most), default=np.inf)
         return best < min(self.powers(), self.quadratic()) - DISCOVERY.gain
 
+    def has_function(self, sigma: float, kinds: Sequence[str], spread: bool) -> bool:
+        """The same of a named function in place of the curve, which takes fewer coefficients."""
+        most = self.weak.noise(sigma) / float(self.weak.target @ self.weak.target)
+        best = min((one.bic for one in self.every(kinds, spread) if one.left < most), default=np.inf)
+        return best < min(self.powers(), self.quadratic()) - DISCOVERY.gain
+
     def curves(self) -> Iterator[FreeCurve]:
         """A free curve of every coordinate, of u0 also with its derivatives."""
         base, n, weak = Projection.of(self.weak.linear, self.weak.target), self.weak.order, self.weak
@@ -297,6 +303,11 @@ class Discovery:
         base = Projection.of(weak.linear, weak.target)
         left = Projection.of(base.without(columns), base.target).target
         return bic_of(float(left @ left), weak.rows, 1 + n + len(beyond))
+
+    def every(self, kinds: Sequence[str], spread: bool) -> list[Suggestion]:
+        """The likeliest functions with a straight line beside them (of u0 also through their derivatives where they may
+        be ``spread``), and without one."""
+        return self.suggestions(kinds, (False, True) if spread else (False,)) + self.bare(kinds)
 
     def suggestions(
         self, kinds: Sequence[str], spreads: Sequence[bool] = (False,), given: tuple[Element, ...] = ()

@@ -19,7 +19,7 @@ from jetode.joint.forms.base import Candidate
 from jetode.joint.parts import equation_of
 from jetode.joint.scan import Problem
 from jetode.joint.search_settings import COOLING, DECISION
-from jetode.joint.shooting.annealing import Schedule, anneal
+from jetode.joint.shooting.annealing import Rounds, Schedule, anneal, arrived
 from jetode.joint.shooting.gaussnewton import Fit
 from jetode.joint.term_selection import COMPARE, eliminate
 
@@ -32,8 +32,9 @@ class FitSettings:
     """Numbers of the comparison, each with its reason."""
 
     rounds: int = 3  # in which names that are like the best are fitted: each round begins from a better one
-    chosen: int = 4  # of those that follow, whose terms are selected: a sine needs no term beside it, its imitations do
+    chosen: int = 6  # of those that follow, whose terms are selected: what had not arrived was fifth, and the best then
     doubt: float = 10.0  # of BIC: a name that lies farther behind can neither win nor cast doubt on the best
+    on_their_way: float = 30.0  # of BIC: a right name that had not arrived was 2 behind, and 20 above its minimum
     fewer: float = 10.0  # of the cost, in terms: a name farther behind one that follows cannot win by fewer terms
 
 
@@ -41,6 +42,7 @@ SETTINGS = FitSettings()
 TIGHT = Schedule((3e-4, COMPARE.levels[-1]), COOLING.schedule.iterations)  # to the q at which terms are selected
 RENAMED = Schedule((0.03, 0.01, 3e-3, 1e-3), 8)  # from the path of another name: looser, a dense fit would lose it
 
+ARRIVE = Rounds(Schedule((1e-2, 5e-3, 3e-3, 2e-3, 1e-3, 5e-4, 3e-4, 2e-4, COMPARE.levels[-1]), 16), 4, 1.0)
 CLOSE = Schedule(
     (3e-3, 1e-3, 5e-4, 2e-4, COMPARE.levels[-1]), 16
 )  # the same where a path is lost as soon as it is loose
@@ -70,8 +72,8 @@ class Fits:
         return fitted
 
     def with_other_names(self, fitted: list[Named]) -> list[Named]:
-        """These, and what is like the best of them where it has been, as long as one is better."""
-        tried: set[frozenset[Shape]] = set()
+        """These, and what is like the best of them where it has been, as long as one is better; a name whose path was
+        lost begins again from every better one."""
         for _ in range(SETTINGS.rounds):
             near = self.near(fitted)
             if not near or self.interrupt():
@@ -80,9 +82,8 @@ class Fits:
             follows = self.follows(near[0])
             ceiling = self.ceiling(near[:1]) if follows else best.cost
             as_good = best.cost + self.problem.price * follows  # what has stuck farther off begins again from here
-            done = tried | {s.functions for c, s in fitted if c.cost <= as_good and self.follows((c, s)) >= follows}
+            done = {s.functions for c, s in fitted if c.cost <= as_good and self.follows((c, s)) >= follows}
             begun = [b for b in other_names(fit_of(best), suggestion, self.kinds) if b[0].functions not in done]
-            tried |= {b[0].functions for b in begun}
             new = self.fitted(begun, ceiling if self.hasty else np.inf, self.renamed)
             fitted = fitted + new
             if not any(c.cost < best.cost - self.problem.price for c, _ in new):
@@ -109,13 +110,45 @@ class Fits:
     def selected(self, fitted: Sequence[Named]) -> list[Named]:
         """Those that follow and can still win, with their terms selected."""
         problem, chosen = self.problem, list[Named]()
-        following = [(self._least_bic(f), *f) for f in fitted if self.follows(f)]
-        for least, candidate, suggestion in sorted(following, key=lambda f: f[0])[: SETTINGS.chosen]:
-            if self.interrupt() or least > min((c.bic for c, _ in chosen), default=np.inf) + SETTINGS.doubt:
+        for candidate, suggestion in self._likeliest(fitted):
+            lowest = min((c.bic for c, _ in chosen), default=np.inf)
+            if self.interrupt():
                 break
-            selected = choose_terms(problem.data, candidate, problem.price, self.interrupt)
-            chosen.append((settled(problem, selected, self.interrupt), suggestion))
-        return chosen
+            hopeful = self._hopeful(candidate, suggestion, lowest)
+            if hopeful is not None:
+                terms = choose_terms(problem.data, hopeful, problem.price, self.interrupt)
+                chosen.append((settled(problem, terms, self.interrupt), suggestion))
+        return self._arrived(chosen)
+
+    def _likeliest(self, fitted: Sequence[Named]) -> list[Named]:
+        """Those that follow by what their BIC could be, the best of every way to begin with the same functions."""
+        best: dict[object, Named] = {}
+        for one, way in sorted(filter(self.follows, fitted), key=self._least_bic):
+            best.setdefault((way.functions, way.spread, way.bare), (one, way))
+        return list(best.values())[: SETTINGS.chosen]
+
+    def _hopeful(self, candidate: Candidate, suggestion: Suggestion, lowest: float) -> Candidate | None:
+        """A fit that can win or cast doubt on the ``lowest`` BIC, carried on where it cannot from where it is but has
+        not arrived."""
+        fit, least = fit_of(candidate), self._least_bic((candidate, suggestion))
+        if lowest + SETTINGS.doubt < least <= lowest + SETTINGS.on_their_way and not fit.converged:
+            on = anneal(self.problem.data, fit.terms, fit.states, ARRIVE.schedule, self.interrupt)
+            candidate = replace(candidate, fit=on) if on.cost < fit.cost and meant(on) else candidate
+            least = self._least_bic((candidate, suggestion))
+        return candidate if least <= lowest + SETTINGS.doubt else None
+
+    def _arrived(self, chosen: Sequence[Named]) -> list[Named]:
+        """The same, those that are on their way still carried on to their minimum where they could win or cast doubt:
+        behind a saturation whose kinetics is far faster than the motion the valley is thin and bent."""
+        least, out = min((c.bic for c, _ in chosen), default=np.inf), list[Named]()
+        for candidate, suggestion in chosen:
+            fit = fit_of(candidate)
+            if not fit.converged and candidate.bic <= least + SETTINGS.on_their_way:
+                there = arrived(self.problem.data, fit, ARRIVE, self.interrupt)
+                if meant(there):
+                    candidate = replace(candidate, fit=there, bic=candidate.bic - fit.cost + there.cost)
+            out.append((candidate, suggestion))
+        return out
 
     def found(self, chosen: Sequence[Named]) -> Found:
         """The candidates by BIC, every set of names and coordinates once."""

@@ -67,6 +67,14 @@ def asks_for_function(prepared: Prepared, order: int, functions: Functions) -> b
     return weak is not None and Discovery.of(weak).asks_for_a_function(prepared.sigma)
 
 
+def function_stands_out(prepared: Prepared, order: int, functions: Functions) -> bool:
+    """Whether a function should challenge a polynomial that satisfies: in weak form a named one leaves no more than the
+    noise, and clearly less than powers and than quadratic polynomials, as a saturation at 15 % noise does, for whose
+    many derivatives a free curve takes too many coefficients."""
+    weak = WeakForm.of(prepared, order) if functions.kinds else None
+    return weak is not None and Discovery.of(weak).has_function(prepared.sigma, functions.kinds, functions.spread)
+
+
 def search_elements(
     problem: Problem,
     order: int,
@@ -105,9 +113,7 @@ class Naming:
         none, or none follows the record."""
         discovery, kinds = self.discovery, self.functions.kinds
         limit = discovery.linear() - DISCOVERY.gain
-        seen = discovery.suggestions(kinds, (False, True) if self.functions.spread else (False,)) + discovery.bare(
-            kinds
-        )
+        seen = discovery.every(kinds, self.functions.spread)
         if not self._worth_a_fit(seen):
             return None
         ranked = ranking([s for s in seen if s.bic < limit and s.left < DISCOVERY.unexplained])
