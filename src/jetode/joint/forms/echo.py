@@ -134,7 +134,7 @@ class Look:
 
     def likeliest(self) -> Echo | None:
         """The echo that leaves least of u0' among those at whose rates it is a minimum: one decays and one grows in
-        time.  None where there is none, or it leaves too much."""
+        time.  None where there is none, it runs away to the fastest or slowest, or it leaves too much."""
         if not self.weak.fits:
             return None
         grid = np.geomspace(SETTINGS.slowest, SETTINGS.fastest, SETTINGS.count)
@@ -147,10 +147,13 @@ class Look:
             return None
         decay, growth = min(lowest.tolist(), key=lambda at: left[tuple(at)])
         options = {"maxfev": SETTINGS.evaluations, "xatol": 1e-3}
-        start = np.log([grid[decay], grid[growth]])
-        found = minimize(lambda x: self._of_logs(x).left, start, method="Nelder-Mead", options=options)
+        start, edges = np.log([grid[decay], grid[growth]]), np.log([SETTINGS.slowest, SETTINGS.fastest])
+        found = minimize(
+            lambda x: self._of_logs(x).left, start, method="Nelder-Mead", bounds=[tuple(edges)] * 2, options=options
+        )
         best = self._of_logs(found.x)
-        return best if best.left <= SETTINGS.left else None
+        inside = bool(np.all((found.x > edges[0]) & (found.x < edges[1])))
+        return best if inside and best.left <= SETTINGS.left else None
 
     def _of_logs(self, logs: FloatArray) -> Echo:
         """At rates −exp(x0) and exp(x1)."""
