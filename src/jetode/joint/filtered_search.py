@@ -78,8 +78,8 @@ def search_filtered(
 
 
 def search_echo(prepared: Prepared, before: Found, interrupt: Interrupt) -> Found | None:
-    """The record multiplied by its echo, where that satisfies and nothing ``before`` that follows is likelier; what
-    follows is its rival.
+    """The record multiplied by its echo, where that satisfies and, if what was found ``before`` does so too, is the
+    likelier one; the other is then its rival.
 
     Its rows with v and v' have five coefficients, which the record tells; the closure without v' has nine, and others
     of its kind follow a noisy record as well.  So the rows are fitted first."""
@@ -100,7 +100,7 @@ def search_echo(prepared: Prepared, before: Found, interrupt: Interrupt) -> Foun
     price = term_price(n, library_size(echo.ORDER))
     best = with_terms(data, Candidate(echo.FORM, {}, hold=0.0, fixed=False, fit=fit), price, interrupt)
     best = replace(best, bic=min(best.bic, rows.cost + price * float(rows.terms.free.sum())))
-    found = Found((best, *(before.candidates if before.follows() else ())), data, price)
+    found = Found((best, *(before.candidates if before.satisfies() else ())), data, price)
     return found if best.bic < min(map(by_bic, found.candidates[1:]), default=np.inf) and found.satisfies() else None
 
 
