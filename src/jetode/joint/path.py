@@ -230,7 +230,7 @@ def stepped(prepared: Prepared, terms: Terms) -> Prepared:
     kinked = any(kind_of(one.kind).kinked for one in terms.elements)
     own = (terms.rows == terms.dimension - 1) & np.array([e[terms.dimension - 1] == 1 for e in terms.exponents])
     spikes = terms.dimension > SEARCH.coarse_order and bool(np.any(np.abs(terms.coefficients[own]) > FAST))
-    return replace(prepared, step=KINK_STEP) if kinked or spikes else prepared
+    return replace(prepared, step=KINK_STEP, kinked=kinked) if kinked or spikes else prepared
 
 
 def estimate_path(

@@ -29,6 +29,7 @@ STEP = 0.06  # tc: Runge–Kutta step of the fit
 KINK_STEP = 0.02  # tc: the same where an equation has kinks, which cost every method its order
 NODE = 0.25  # tc: distance of nodes
 CLEAN_STEP = 0.12  # tc: step of the 8th-order method used below CLEAN_SIGMA
+CLEAN_KINK_STEP = 0.005  # tc: of the 4th-order one where it has kinks: a step across one is wrong by h² in either
 CLEAN_SIGMA = 5e-3  # of std: below it the integrator, not the noise, would limit a 4th-order fit
 SHORTEST_PIECE = 8.0  # tc: shorter stretches between gaps are not used
 LONGEST_RUN = 4.0  # tc: a longer clipped run is a gap; over a shorter one a bound on the signal keeps the path near it
@@ -61,7 +62,7 @@ class Prepared:
     """The dimensionless problem: samples ``y`` (0 where missing), how far each counts (``present``: 0 missing, 1 in
     full), jets, noise, units, pieces, the longest piece's spline, whether outliers have to be borne with (spikes were
     left out, or the loss is robust), which samples are on the ``rails`` (in the record's unit) and one-sided, and the
-    ``step`` of the integrator."""
+    ``step`` of the integrator; ``kinked``: whether what it integrates has kinks."""
 
     y: FloatArray
     present: FloatArray
@@ -76,6 +77,7 @@ class Prepared:
     side: FloatArray | None = None
     rails: Rails = UNLIMITED
     step: float = STEP
+    kinked: bool = False
 
     @property
     def n_samples(self) -> int:
@@ -94,11 +96,11 @@ class Prepared:
         n = jets.u.shape[0]
         fine = sigma < CLEAN_SIGMA
         between = not fine and jets.u.shape[1] > 2  # Hermite needs u1 among the states
-        length = CLEAN_STEP if fine else step or self.step
+        length = (CLEAN_KINK_STEP if self.kinked else CLEAN_STEP) if fine else step or self.step
         layout = make_layout(jets.lengths, jets.spacing, length, node, interpolate=between)
         weight = self.present[:n] / sigma**2
         side = None if self.side is None else self.side[:n]
-        return Data(self.y[:n], weight, layout, RK8 if fine else RK4, side=side)
+        return Data(self.y[:n], weight, layout, RK8 if fine and not self.kinked else RK4, side=side)
 
     def without_head(self, samples: int) -> Prepared:
         """The problem without its first ``samples`` samples (pieces that end there are left out)."""

@@ -101,13 +101,28 @@ class Channel:
 
     def record(self, trajectory: int, noise: float, seed: int = 0) -> Trial:
         """Record number ``trajectory`` at a noise level, with its true continuation."""
+        return self.records(trajectory, noise, seed)[0]
+
+    def records(self, trajectory: int, noise: float, seed: int = 0, starts: int = 1, apart: int = 0) -> list[Trial]:
+        """The same record as it is at first and ``apart``, 2 ``apart``, … samples later, each with what then follows:
+        a forecast from each of ``starts``."""
         rng = np.random.default_rng([seed, trajectory])
         wait = (TRANSIENT + APART * trajectory + 100.0 * rng.uniform()) * self.tc
         start = self.states(np.array(self.initial), 2, wait)[-1]
-        values = self.states(start, SAMPLES + self.steps, self.dt)[:, self.index]
-        clean = values[:SAMPLES]
-        noisy = clean + noise * float(np.std(clean)) * rng.standard_normal(SAMPLES)
-        return Trial(self, trajectory, noise, Series(noisy, self.dt, name=self.observable), values[SAMPLES - 1 :])
+        ends = [SAMPLES + apart * k for k in range(starts)]
+        values = self.states(start, ends[-1] + self.steps, self.dt)[:, self.index]
+        size = noise * float(np.std(values[:SAMPLES]))
+        noisy = values[: ends[-1]] + size * rng.standard_normal(ends[-1])
+        return [
+            Trial(
+                self,
+                trajectory,
+                noise,
+                Series(noisy[:end], self.dt, name=self.observable),
+                values[end - 1 : end + self.steps],
+            )
+            for end in ends
+        ]
 
     def task(self, work: str, kind: str, trajectory: int, noise: float, options: Mapping[str, Any]) -> Task:
         """Work on that record, of which a worker makes its own."""
