@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,13 +12,16 @@ from jetode.equations.polynomials import Polynomial, graded_order
 from jetode.equations.regular import RegularClosure
 from jetode.reconstruction.model import Model
 
+Term = tuple[str, tuple[int, ...]]  # part and powers
+
 COEFFICIENT, ERRORS = 0.1, 5.0  # a coefficient is right within 10 % or 5 standard errors
 
 
 @dataclass(frozen=True)
 class Comparison:
     """Form: the monomials of D and c (their constants are parameters).  Terms: those of the rest too.  Right: and every
-    coefficient within 10 % or 5 standard errors.  ``missing`` and ``extra`` are terms such as "P u0 w"."""
+    coefficient within 10 % (those constants: within a tenth of the leading term's size) or 5 standard errors.
+    ``missing`` and ``extra`` are terms such as "P u0 w"."""
 
     form: bool
     terms: bool
@@ -49,7 +52,7 @@ def compare(model: Model, truth: RegularClosure, tc: float) -> Comparison:
     if _frugal(model, truth):
         extra = {k for k in extra if not abs(ours[k]) <= ERRORS * errors.get(k, 0.0)}
     terms = form and not missing and not extra
-    right = terms and _pole_error(found, true, size, tc) <= COEFFICIENT
+    right = terms and _pole_is_right(found, true, (size, tc), errors)
     right = right and all(
         abs(ours[key] - value) <= np.fmax(COEFFICIENT * abs(value), ERRORS * errors.get(key, 0.0))
         for key, value in theirs.items()
@@ -71,19 +74,25 @@ def _frugal(model: Model, truth: RegularClosure) -> bool:
     return int(np.count_nonzero(model.identified.terms.free)) <= most
 
 
-def _pole_error(found: RegularClosure, true: RegularClosure, size: float, tc: float) -> float:
-    """Error of the constant of D, or of a chain's c, in units of the leading term's size."""
+def _pole_is_right(
+    found: RegularClosure, true: RegularClosure, units: tuple[float, float], errors: Mapping[Term, float]
+) -> bool:
+    """Whether the constant of D, or of a chain's c, is within a tenth of the leading term's size, or 5 standard
+    errors."""
+    size, tc = units
+    key: Term = ("c", (0,)) if true.is_chain else ("D", (0,) * (true.order - 1))
     if true.is_chain:
+        constants = found.c.get((0,), 0.0), true.c.get((0,), 0.0)
         unit = size ** max(e[0] for e in true.c)
-        return abs(found.c.get((0,), 0.0) - true.c.get((0,), 0.0)) / unit
-    if not any(true.lead):
-        return 0.0
-    origin = (0,) * (true.order - 1)
-    unit = float(np.prod([(size / tc**i) ** k for i, k in enumerate(true.lead)]))
-    return abs(found.D.get(origin, 0.0) - true.D.get(origin, 0.0)) / unit
+    elif any(true.lead):
+        constants = found.D.get(key[1], 0.0), true.D.get(key[1], 0.0)
+        unit = float(np.prod([(size / tc**i) ** k for i, k in enumerate(true.lead)]))
+    else:
+        return True
+    return bool(abs(constants[0] - constants[1]) <= np.fmax(COEFFICIENT * unit, ERRORS * errors.get(key, 0.0)))
 
 
-def _terms(regular: RegularClosure) -> dict[tuple[str, tuple[int, ...]], float]:
+def _terms(regular: RegularClosure) -> dict[Term, float]:
     out = {("a", e): c for e, c in regular.a.items()} | {("P", e): c for e, c in regular.P.items()}
     out |= {("f0", e): c for e, c in regular.f0.items()}
     return out | {("D", e): c for e, c in regular.D.items() if any(e) and e != regular.lead}
