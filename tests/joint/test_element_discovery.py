@@ -351,7 +351,7 @@ def test_the_right_pair_is_reached_from_the_path_of_another():
     assert {(e.element.kind, e.element.variable) for e in equation.elements} == {("sin", 0), ("sign", 1)}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_name_that_has_not_arrived_is_carried_on():
     """At 15 % noise the first joint fit of this saturation ends 60 above its minimum, behind three other names."""
     record, _ = CASES["Michaelis–Menten"].record(0.15, 3)

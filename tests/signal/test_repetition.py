@@ -71,7 +71,7 @@ def test_a_misfit_hides_harmonics_however_long_the_record(count):
 def test_what_noise_repeats_with_a_record_is_uniform_in_its_chance(memory):
     """Whatever its colour, since the neighbouring frequencies are what it is compared with; in any unit."""
     rng, path = np.random.default_rng(5), waves((1.0, 0.3))
-    noise = [lfilter([1.0], [1.0, -memory], rng.standard_normal(T.size)) for _ in range(200)]
+    noise = [lfilter([1.0], [1.0, -memory], rng.standard_normal(T.size)) for _ in range(60)]
     chances = [repeated_by_chance(path, one) for one in noise]
     assert kstest(chances, "uniform").pvalue > 1e-3
     assert repeated_by_chance(1e6 * path, 1e-6 * noise[0]) == pytest.approx(chances[0])
