@@ -1,7 +1,5 @@
 """The noise as a fit shows it: weights of heavy tails from its own residuals, and what they do to error bars."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -9,7 +7,7 @@ from scipy.stats import t as student
 
 from jetode.experiments.trust.records import record
 from jetode.joint.own_noise import reweighted, weighs_tails
-from jetode.joint.problem import STUDENT_DOF, T_SCALE, prepare, tail_factor
+from jetode.joint.problem import STUDENT_DOF, T_SCALE, heavy_tailed, prepare, tail_factor
 from jetode.reconstruction.joint_method import joint
 from jetode.records.series import Series
 from jetode.signal.noise import add_noise
@@ -40,18 +38,22 @@ def test_the_covariance_is_that_of_an_m_estimator(dof):
     assert tail_factor(1e5 * np.append(draws, np.nan)) == pytest.approx(tail_factor(draws))
 
 
-def test_every_piece_weighs_as_much_as_before():
+def test_weights_follow_the_residuals_and_records_keep_their_own_noise():
+    """Heavy tails are weighed by (4.2), Gaussian residuals alike; missing samples stay so, and the second record, whose
+    noise is four times as large, counts as much less as before."""
     rng = np.random.default_rng(0)
     both = [Series(np.sin(0.1 * np.arange(900)) + s * rng.standard_t(3, 900), 0.1) for s in (0.05, 0.2)]
     prepared = prepare(both, 2, loss="student")
-    prepared = replace(prepared, present=np.where(np.arange(prepared.y.size) % 7 == 0, 0.0, prepared.present))
     assert weighs_tails(prepared) and not weighs_tails(prepare(both, 2, loss="gaussian"))
     missing = prepared.present == 0.0
-    other = reweighted(prepared, np.where(missing, np.nan, rng.standard_t(3, prepared.y.size)))
-    assert np.array_equal(other.present == 0.0, missing)
-    edges = np.cumsum((0, *prepared.jets.lengths))
-    sums = [np.add.reduceat(p.present, edges[:-1]) for p in (prepared, other)]
-    np.testing.assert_allclose(*sums)
+    heavy, light = (np.where(missing, np.nan, e) for e in (rng.standard_t(3, 1800), rng.standard_normal(1800)))
+    for residuals, tails in ((heavy, True), (light, False)):
+        other = reweighted(prepared, residuals, heavy_tailed([residuals]))
+        assert np.array_equal(other.present == 0.0, missing) and weighs_tails(other) == other.robust == tails
+        first, second = (other.present[part][~missing[part]] for part in (slice(900), slice(900, 1800)))
+        highest = [prepared.present[:900].max(), prepared.present[900:].max()]
+        assert highest[1] < 0.5 * highest[0] and [first.max(), second.max()] == pytest.approx(highest)
+        assert (np.ptp(first) > 0.5 * first.max()) == tails
 
 
 @pytest.mark.parametrize("seed", [1, 6, 7])

@@ -320,7 +320,7 @@ def fit_joint(
         return _unfollowed(interrupt)
     fit = centre_pole(data, fit, found.price, interrupt)
     chi2 = fit.cost / data.n_samples
-    prepared, data, fit, level = refined(prepared, data, fit, request.sigma is not None, interrupt)
+    prepared, data, fit, level = refined(prepared, data, fit, request, interrupt)
     covariance = robust_covariance(prepared, data, fit)
     if not _all_finite(covariance, path_states(fit, data)):
         return _unfollowed(interrupt)

@@ -15,14 +15,15 @@ from itertools import pairwise
 import numpy as np
 
 from jetode.joint.path import final_q
-from jetode.joint.problem import SMALLEST_SIGMA, Prepared, student_weights, tail_factor
+from jetode.joint.problem import SMALLEST_SIGMA, Prepared, heavy_tailed, student_weights, tail_factor
+from jetode.joint.request import Request
 from jetode.joint.shooting.annealing import Schedule, anneal
 from jetode.joint.shooting.gaussnewton import Data, Fit, Linearisation, path_states
 from jetode.support.arrays import FloatArray
 
 SIGMA_STEP = 30.0  # factor by which the trusted noise level falls from one polish to the next
 POLISH_ITERATIONS = 14
-REWEIGHTINGS = 2  # the third changes coefficients by a hundredth of a standard error
+REWEIGHTINGS = 2  # a third moves coefficients by 0.02 to 0.09 standard errors (three records)
 
 Interrupt = Callable[[], bool]
 
@@ -34,19 +35,22 @@ def refine_sigma(data: Data, fit: Fit, sigma: float) -> float:
 
 
 def refined(
-    prepared: Prepared, data: Data, fit: Fit, known: bool, interrupt: Interrupt
+    prepared: Prepared, data: Data, fit: Fit, request: Request, interrupt: Interrupt
 ) -> tuple[Prepared, Data, Fit, float]:
-    """The fit with the weights and, unless it is ``known``, at the noise level of its own residuals; the record with
+    """The fit with the weights and, unless that is given, at the noise level of its own residuals; the record with
     these weights, and that level."""
 
     def at_own_level(data: Data, fit: Fit, level: float) -> tuple[Data, Fit, float]:
+        known = request.sigma is not None
         return (data, fit, level) if known else _at_own_level(prepared, data, fit, level, interrupt)
 
+    given = prepared
     data, fit, level = at_own_level(data, fit, prepared.sigma)
-    for _ in range(REWEIGHTINGS if weighs_tails(prepared) else 0):
-        if interrupt() or not np.isfinite(fit.cost):
+    for _ in range(REWEIGHTINGS):
+        if not weighs_tails(prepared) or interrupt() or not np.isfinite(fit.cost):
             break
-        prepared = reweighted(prepared, _residuals(prepared, data, fit))
+        left = own_residuals(given, data, fit)
+        prepared = reweighted(given, left, request.loss == "student" or heavy_tailed([left]))
         data, fit, level = at_own_level(*_again(prepared, data, fit, level, 1.0, interrupt), level)
     return prepared, data, fit, level
 
@@ -80,18 +84,31 @@ def weighs_tails(prepared: Prepared) -> bool:
     return prepared.robust and any(np.unique(w[w > 0.0]).size > 1 for w in weights)
 
 
-def reweighted(prepared: Prepared, residuals: FloatArray) -> Prepared:
-    """The record with the weights of these residuals, of which every piece weighs as much in all as before."""
-    present = np.zeros_like(prepared.present)
-    for at in _pieces(prepared):
-        weights = student_weights([residuals[at]])[0]
-        present[at] = weights * prepared.present[at].sum() / max(weights.sum(), 1e-300)
-    return replace(prepared, present=present)
+def reweighted(prepared: Prepared, residuals: FloatArray, heavy: bool = True) -> Prepared:
+    """A prepared record with the weights of these residuals instead of the spline's, all alike where their tails are
+    not ``heavy``.  Records that differ in their noise differ as before."""
+    pieces = _pieces(prepared)
+    smoothed = np.where(prepared.present > 0.0, prepared.y - prepared.jets.u[:, 0], np.nan)
+    before = student_weights([smoothed[at] for at in pieces])
+    own = [prepared.present[at].sum() / w.sum() for at, w in zip(pieces, before, strict=True)]
+    parts = [residuals[at] for at in pieces]
+    weights = student_weights(parts) if heavy else [np.isfinite(part).astype(float) for part in parts]
+    present = np.concatenate([factor * w for factor, w in zip(own, weights, strict=True)])
+    return replace(prepared, present=present, robust=heavy)
 
 
-def _residuals(prepared: Prepared, data: Data, fit: Fit) -> FloatArray:
+def own_residuals(prepared: Prepared, data: Data, fit: Fit) -> FloatArray:
     """What the path leaves of the samples, in std; NaN where there are none."""
     return np.where(prepared.present > 0.0, prepared.y - path_states(fit, data)[:, 0], np.nan)
+
+
+def own_cost(prepared: Prepared, data: Data, fit: Fit, sigma: float) -> float:
+    """The cost of a path through a record at noise level ``sigma``, with the weights of its own residuals."""
+    if not weighs_tails(prepared) or not np.isfinite(fit.cost):
+        return fit.cost
+    left = own_residuals(prepared, data, fit)
+    misfit = float(np.nansum(reweighted(prepared, left).present * left**2)) / sigma**2
+    return fit.cost - fit.misfit + misfit
 
 
 def _pieces(prepared: Prepared) -> list[slice]:
@@ -111,5 +128,5 @@ def covariance_of(data: Data, fit: Fit) -> FloatArray:
 
 def robust_covariance(prepared: Prepared, data: Data, fit: Fit) -> FloatArray:
     """The same of a fit whose weights are those of its own residuals."""
-    factor = tail_factor(_residuals(prepared, data, fit)) if weighs_tails(prepared) else 1.0
+    factor = tail_factor(own_residuals(prepared, data, fit)) if weighs_tails(prepared) else 1.0
     return factor * covariance_of(data, fit)

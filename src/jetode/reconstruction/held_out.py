@@ -12,6 +12,7 @@ from jetode.integration.forecast import forecast
 from jetode.integration.valid_prediction_time import valid_prediction_time
 from jetode.joint.candidates import states_for
 from jetode.joint.fit import JointFit
+from jetode.joint.own_noise import own_cost
 from jetode.joint.path import Identified, estimate_path, final_q, past_state, stepped
 from jetode.joint.problem import FEWEST_SAMPLES, Prepared, prepare, stretches
 from jetode.joint.search_settings import DECISION
@@ -58,7 +59,7 @@ def held_out(joint: JointFit, records: Sequence[Series], interrupt: Callable[[],
         fit = again if again.cost < fit.cost or not np.isfinite(fit.cost) else fit
     longest = max(rest, key=lambda i: records[i].n)
     found = _followed(earlier, records[longest], cuts[longest], joint.paths[longest].states)
-    return replace(found, cost=fit.cost / max(data.n_samples, 1))
+    return replace(found, cost=own_cost(held, data, fit, model.sigma) / max(data.n_samples, 1))
 
 
 def _from_whole(
