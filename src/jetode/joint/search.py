@@ -182,11 +182,13 @@ def _challenged(
     found: Found, prepared: Prepared, order: int, functions: Functions, interrupt: Interrupt, progress: Progress
 ) -> Found:
     """What satisfies, or an equation with a function that does so with a lower BIC; the other is its rival."""
-    if not (functions.kinds and (imitates(found.candidates[0]) or function_stands_out(prepared, order, functions))):
+    best = found.candidates[0]
+    many = best.fit is not None and int(best.fit.terms.free.sum()) > DECISION.sure_terms  # few do not imitate a curve
+    if not (functions.kinds and (imitates(best) or (many and function_stands_out(prepared, order, functions)))):
         return found
     problem = compared_on(prepared, order, fine=True)
     named = search_elements(problem, order, functions, interrupt, progress, imitated=True)
-    if _names(named) and named.candidates[0].bic < found.candidates[0].bic:
+    if _names(named) and named.candidates[0].bic < best.bic:
         return _beside(named, found)
     return _beside(found, named)
 
