@@ -1,5 +1,7 @@
 """The noise as a fit shows it: weights of heavy tails from its own residuals, and what they do to error bars."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -45,6 +47,7 @@ def test_weights_follow_the_residuals_and_records_keep_their_own_noise():
     both = [Series(np.sin(0.1 * np.arange(900)) + s * rng.standard_t(3, 900), 0.1) for s in (0.05, 0.2)]
     prepared = prepare(both, 2, loss="student")
     assert weighs_tails(prepared) and not weighs_tails(prepare(both, 2, loss="gaussian"))
+    assert not weighs_tails(replace(prepared, side=np.eye(1, prepared.y.size)[0]))  # a rail is no residual
     missing = prepared.present == 0.0
     heavy, light = (np.where(missing, np.nan, e) for e in (rng.standard_t(3, 1800), rng.standard_normal(1800)))
     for residuals, tails in ((heavy, True), (light, False)):

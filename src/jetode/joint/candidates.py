@@ -50,8 +50,7 @@ class Found:
     def satisfies(self) -> bool:
         """Whether the best fits as well as the noise allows, with few enough terms not to imitate another form, none of
         them in doubt, and no need of terms beyond its own."""
-        best = self.candidates[0].fit if self.follows() else None
-        if best is None or int(best.terms.free.sum()) > DECISION.few_terms:
+        if not self.follows() or self.candidates[0].free > DECISION.few_terms:
             return False
         return not self.score() > DECISION.max_score and self.margin() >= DECISION.min_margin
 

@@ -104,15 +104,14 @@ def search_echo(prepared: Prepared, before: Found, interrupt: Interrupt) -> Foun
 
 def _may_imitate(candidate: Candidate) -> bool:
     """Whether what satisfies has functions, or many terms without a pole (ten of them, 15 % off, were once exact)."""
-    many = candidate.fit is not None and int(candidate.fit.terms.free.sum()) > DECISION.sure_terms
+    many = candidate.free > DECISION.sure_terms
     return bool(candidate.form.elements) or (many and not candidate.form.has_pole)
 
 
 def _states(found: Found) -> bool:
     """Whether the best lacks nothing, though the record may not tell each of its terms from none: such an equation is
     not exact, and yet better than one of a lower order that does not follow, or needs many terms to do so."""
-    best = found.candidates[0].fit if found.follows() else None
-    few = best is not None and int(best.terms.free.sum()) <= DECISION.few_terms
+    few = found.follows() and found.candidates[0].free <= DECISION.few_terms
     return few and found.score() <= SETTINGS.undoubted
 
 

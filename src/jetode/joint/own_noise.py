@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 
@@ -79,15 +78,17 @@ def _again(
 
 
 def weighs_tails(prepared: Prepared) -> bool:
-    """Whether samples of one record count by more than one weight."""
-    weights = [prepared.present[at] for at in _pieces(prepared)]
-    return prepared.robust and any(np.unique(w[w > 0.0]).size > 1 for w in weights)
+    """Whether samples of one record count by more than one weight; where some are one-sided, a rail is no residual, and
+    the spline's weights stay."""
+    weights = [prepared.present[at] for at in prepared.jets.pieces()]
+    tails = any(np.unique(w[w > 0.0]).size > 1 for w in weights)
+    return prepared.robust and prepared.side is None and tails
 
 
 def reweighted(prepared: Prepared, residuals: FloatArray, heavy: bool = True) -> Prepared:
     """A prepared record with the weights of these residuals instead of the spline's, all alike where their tails are
     not ``heavy``.  Records that differ in their noise differ as before."""
-    pieces = _pieces(prepared)
+    pieces = prepared.jets.pieces()
     smoothed = np.where(prepared.present > 0.0, prepared.y - prepared.jets.u[:, 0], np.nan)
     before = student_weights([smoothed[at] for at in pieces])
     own = [prepared.present[at].sum() / w.sum() for at, w in zip(pieces, before, strict=True)]
@@ -109,11 +110,6 @@ def own_cost(prepared: Prepared, data: Data, fit: Fit, sigma: float) -> float:
     left = own_residuals(prepared, data, fit)
     misfit = float(np.nansum(reweighted(prepared, left).present * left**2)) / sigma**2
     return fit.cost - fit.misfit + misfit
-
-
-def _pieces(prepared: Prepared) -> list[slice]:
-    edges = np.cumsum((0, *prepared.jets.lengths)).tolist()
-    return [slice(first, stop) for first, stop in pairwise(edges)]
 
 
 def covariance_of(data: Data, fit: Fit) -> FloatArray:

@@ -183,7 +183,7 @@ def _challenged(
 ) -> Found:
     """What satisfies, or an equation with a function that does so with a lower BIC; the other is its rival."""
     best = found.candidates[0]
-    many = best.fit is not None and int(best.fit.terms.free.sum()) > DECISION.sure_terms  # few do not imitate a curve
+    many = best.free > DECISION.sure_terms  # few do not imitate a curve
     if not (functions.kinds and (imitates(best) or (many and function_stands_out(prepared, order, functions)))):
         return found
     problem = compared_on(prepared, order, fine=True)
@@ -341,8 +341,7 @@ def _ranked(problem: Problem, chosen: Sequence[Candidate]) -> Found:
 
 def _beyond_doubt(found: Found) -> bool:
     """Whether the best satisfies with so few terms that scanned forms, which all have a pole, need not be tried."""
-    best = found.candidates[0].fit if found.candidates else None
-    return best is not None and int(best.terms.free.sum()) <= DECISION.sure_terms and found.satisfies()
+    return bool(found.candidates) and found.candidates[0].free <= DECISION.sure_terms and found.satisfies()
 
 
 def compared_on(prepared: Prepared, order: int, fine: bool = False) -> Problem:

@@ -195,6 +195,11 @@ class Candidate:
         """Cost of the fit (inf where there is none)."""
         return np.inf if self.fit is None else self.fit.cost
 
+    @property
+    def free(self) -> int:
+        """Free coefficients of the fit (0 where there is none)."""
+        return 0 if self.fit is None else int(self.fit.terms.free.sum())
+
 
 @dataclass(frozen=True)
 class Step:
