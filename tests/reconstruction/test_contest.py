@@ -21,7 +21,7 @@ from jetode.reconstruction.dynamics.black_box import BlackBoxDynamics
 from jetode.reconstruction.dynamics.memory import MemoryDynamics
 from jetode.reconstruction.evidence import ContestEvidence
 from jetode.reconstruction.held_out_bands import HeldOutBands
-from jetode.reconstruction.verdict import METHODS, Verdict, judge_contest, judge_undecided
+from jetode.reconstruction.verdict import METHODS, Verdict, judge_contest
 from jetode.records.series import Series
 from jetode.signal.trials import plan
 
@@ -305,10 +305,3 @@ def test_what_is_worth_a_look_is_part_of_the_farthest_time():
     assert contest().least == 0.0
     found = contest(made("memory closure", "memory", 0.2), made("kernel ridge", "black box", 0.1))
     assert found.least == pytest.approx(0.4 * np.mean(found.field[-1].times))
-
-
-def test_an_undecided_equation_is_approximate_and_says_who_forecasts():
-    refused = Verdict("none", "Another form fits as well (ΔBIC 3.0): the record cannot decide.", "Record more.")
-    verdict = judge_undecided(Verdict("forecast", "Forecasts are made by memory closure."), "memory closure", refused)
-    assert verdict.grade == "approximate" and not verdict.trusted
-    assert verdict.reason.startswith(refused.reason) and verdict.reason.endswith("made by memory closure.")

@@ -123,13 +123,11 @@ def approximations(
     start: JointFit | None = None,
     interrupt: Interrupt = lambda: False,
     least: float = 0.0,
-    alone: bool = False,
 ) -> tuple[Approximation, ...]:
     """A few readable equations, those with the longest held-out forecasts first; none where nothing can be fitted, or
-    where forecasts into the first fold hold for less than ``least`` oscillations; of what the joint fit found ``alone``
-    where that leaves no more than noise."""
+    where forecasts into the first fold hold for less than ``least`` oscillations."""
     try:
-        fitted = fitted_forms(request, start, interrupt, lambda trial: _within(trial, trials, least), alone)
+        fitted = fitted_forms(request, start, interrupt, lambda trial: _within(trial, trials, least))
     except Unsuitable:
         return ()
     out: list[tuple[Approximation, Trial]] = []

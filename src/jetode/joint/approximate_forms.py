@@ -144,23 +144,13 @@ def fitted_forms(
     start: JointFit | None,
     interrupt: Interrupt,
     holds: Callable[[Trial], Holds],
-    alone: bool = False,
 ) -> list[Trial]:
     """The most likely forms, at least one of every order, fitted to the whole record with their terms selected; those
-    that a look at the stretch they were fitted on has left with hope.  No order above one that holds to its end.  Where
-    the joint fit leaves no more than noise, nothing else is fitted (``alone``)."""
-    compared = _alone(start, interrupt) if alone and start is not None else []
-    compared = compared or _every_order(request, start, interrupt, holds)
+    that a look at the stretch they were fitted on has left with hope.  No order above one that holds to its end."""
+    compared = _every_order(request, start, interrupt, holds)
     hopeful = [trial for trial in _promising(compared) if holds(trial).long_enough]
     whole = (on_whole(trial, interrupt) for trial in hopeful if not interrupt())
     return [trial for trial in whole if trial is not None]
-
-
-def _alone(start: JointFit, interrupt: Interrupt) -> list[Trial]:
-    """What the joint fit has found on the stretch."""
-    prepared, order = start.prepared, start.fit.terms.dimension
-    begun = _joint_fit(start, order, stretch_samples(prepared, SETTINGS.length))
-    return _on_stretch(prepared, order, [begun], interrupt)
 
 
 def _every_order(

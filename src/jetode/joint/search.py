@@ -159,10 +159,11 @@ def _with_functions(
 def _of_product(
     prepared: Prepared, order: int, functions: Functions, interrupt: Interrupt, progress: Progress
 ) -> Found | None:
-    """An equation with a function of a product behind a pole, where nothing else satisfies."""
-    if order != PRODUCT_ORDER or interrupt():
-        return None
+    """An equation with a function of a product behind a pole, where nothing else satisfies: a look of a second, for
+    which iterations are there whatever the rungs before it have used."""
     effort = interrupt.renewed() if isinstance(interrupt, Effort) else interrupt
+    if order != PRODUCT_ORDER or effort():
+        return None
     found = search_products(compared_on(prepared, order, fine=True), functions, effort, progress)
     return found if _names(found) else None
 

@@ -53,7 +53,7 @@ UNNAMED: Check[Evidence] = Check(
     yes_or_no=True,
 )
 
-# what else would fit as well: asked last, of an equation that leaves no more than noise
+# what else would fit as well: asked last, of an equation that leaves no more than noise, whichever of them is true
 AMBIGUITY: tuple[Check[Evidence], ...] = (
     Check(
         "ΔBIC of the nearest other form",
@@ -252,18 +252,6 @@ JOINT: tuple[Check[Evidence], ...] = (
     UNNAMED,
     *AMBIGUITY,
 )
-
-
-def only_ambiguous(evidence: AnyEvidence | None) -> bool:
-    """Whether an equation leaves no more than noise in every respect, and is refused because another name of its
-    function, another form or another term does as well."""
-    failed = first_failure(JOINT, evidence) if isinstance(evidence, Evidence) else None
-    return failed in AMBIGUITY
-
-
-def undecided_function(evidence: AnyEvidence | None) -> bool:
-    """The same of an equation with a function, whose name is what is in doubt: its curve is told."""
-    return isinstance(evidence, Evidence) and evidence.functions > 0 and only_ambiguous(evidence)
 
 
 def on_closed_curve(evidence: AnyEvidence | None) -> bool:

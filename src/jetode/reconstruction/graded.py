@@ -20,7 +20,6 @@ from jetode.joint.progress import Budget
 from jetode.joint.request import Request
 from jetode.memory.fit import choose_memory
 from jetode.reconstruction import advice
-from jetode.reconstruction.checks import only_ambiguous, undecided_function
 from jetode.reconstruction.contest import (
     BLACK_BOXES,
     MEMORY,
@@ -41,7 +40,7 @@ from jetode.reconstruction.joint_model import equilibria_shown, with_ranges
 from jetode.reconstruction.model import Model
 from jetode.reconstruction.record_info import RecordInfo
 from jetode.reconstruction.settings import INTEGRATION
-from jetode.reconstruction.verdict import Baseline, Holds, Verdict, judge_contest, judge_screen, judge_undecided
+from jetode.reconstruction.verdict import Baseline, Holds, Verdict, judge_contest, judge_screen
 from jetode.records.series import Series
 from jetode.signal.scales import Unsuitable, derivative_scale, filled
 from jetode.signal.screen import Screen
@@ -65,17 +64,13 @@ def graded(found: Model, fitted: JointFit | None, request: Request, budget: Budg
         contest = contest.joined_by(together(contest, records))
     if not budget.spent:
         say("fitting equations with model error")
-        fits = only_ambiguous(found.evidence)
-        contest = contest.joined_by(_equations(fitted, request, trials, budget, contest.least, fits))
+        contest = contest.joined_by(_equations(fitted, request, trials, budget, contest.least))
     chosen, readable = contest.forecaster, contest.readable
     evidence = contest.evidence(chosen, found.diagnostics.get("evidence"))
     verdict = judge_contest(evidence, None if readable is None else readable.contestant.name, found.verdict)
-    shown = verdict.grade == "forecast" and undecided_function(found.evidence)
-    if shown:
-        verdict = judge_undecided(verdict, chosen.contestant.name, found.verdict)
     if budget.spent:
         verdict = replace(verdict, reason=f"{advice.STOPPED} {verdict.reason}", advice=advice.LONGER)
-    return _model(found, contest, chosen, None if shown else readable or chosen, verdict)
+    return _model(found, contest, chosen, readable or chosen, verdict)
 
 
 def _quick(records: Sequence[Series], trials: Trials, budget: Budget, say: Say) -> Iterator[Contestant]:
@@ -91,11 +86,10 @@ def _quick(records: Sequence[Series], trials: Trials, budget: Budget, say: Say) 
 
 
 def _equations(
-    fitted: JointFit | None, request: Request, trials: Trials, budget: Budget, least: float, fits: bool
+    fitted: JointFit | None, request: Request, trials: Trials, budget: Budget, least: float
 ) -> Iterator[Contestant]:
-    """Readable equations that hold for ``least`` oscillations; last, since the others tell what is hopeless.  Only the
-    one that was found where that ``fits``: another could at best imitate it."""
-    for one in approximations(request, trials, fitted, lambda: budget.spent, least, fits):
+    """Readable equations that hold for ``least`` oscillations; last, since the others tell what is hopeless."""
+    for one in approximations(request, trials, fitted, lambda: budget.spent, least):
         size = f"{one.free} coefficient{'' if one.free == 1 else 's'}" + " and a curve" * one.has_curve
         name = f"an equation of order {one.identified.terms.dimension} with {size}"
         yield Contestant(name, "equation", one.held_out, _regular_of(one, request.records), one.free)
@@ -108,12 +102,12 @@ def _regular_of(one: Approximation, records: Sequence[Series]) -> Callable[[], R
     return made
 
 
-def _model(found: Model, contest: Contest, chosen: Scored, shown: Scored | None, verdict: Verdict) -> Model:
+def _model(found: Model, contest: Contest, chosen: Scored, shown: Scored, verdict: Verdict) -> Model:
     """The refused attempt replaced by what the contest has to show (itself where there is nothing), with bands from the
     held-out errors of what was chosen for forecasts."""
     evidence = contest.evidence(chosen, found.diagnostics.get("evidence")).to_json()
     kept = replace(found, verdict=verdict, bands=contest.bands(chosen))
-    if shown is None or verdict.grade == "none":
+    if verdict.grade == "none":
         diagnostics = {**found.diagnostics, "evidence": evidence}
         return replace(kept, diagnostics=diagnostics, forecaster=chosen.contestant.dynamics())
     dynamics = shown.contestant.dynamics()

@@ -10,7 +10,7 @@ import numpy as np
 
 from jetode.reconstruction import advice
 from jetode.reconstruction.check import Check, first_failure
-from jetode.reconstruction.checks import CONTESTED, JOINT, PAPER, UNNAMED
+from jetode.reconstruction.checks import AMBIGUITY, CONTESTED, JOINT, PAPER, UNNAMED
 from jetode.reconstruction.evidence import ContestEvidence, Evidence, PaperEvidence, RefusalEvidence
 from jetode.reconstruction.settings import EXAMINATION
 from jetode.signal.screen import Screen
@@ -116,12 +116,14 @@ class Verdict:
 
 
 def judge(evidence: Evidence, checks: Sequence[Check[Evidence]] = JOINT) -> Verdict:
-    """The verdict on a joint fit: the first check that fails decides, and what would help goes with it."""
+    """The verdict on a joint fit: the first check that fails decides, and what would help goes with it.  An equation
+    that fails the last ones only, since its curve has no name or the record cannot tell it from another, is approximate
+    without a contest: nothing can forecast farther than what leaves no more than noise."""
     holds = Holds.of(evidence.held)
     failed = first_failure(checks, evidence)
     if failed is None:
         return Verdict("exact", _exact(evidence), holds=holds)
-    if failed is UNNAMED:
+    if failed in (UNNAMED, *AMBIGUITY):
         reason = f"{failed.sentence(evidence)} {_exact(evidence)}"
         return Verdict("approximate", reason, failed.advice(evidence), holds)
     verdict = Verdict("none", failed.sentence(evidence), failed.advice(evidence), holds)
@@ -163,13 +165,6 @@ def judge_contest(evidence: ContestEvidence, readable: str | None, refused: Verd
     size = f"{own.time / evidence.oscillation:.2g} oscillations"
     reason = f"{_capital(own.name)} holds for {size} in the median of {evidence.trials} trials{farther}.{also}"
     return Verdict("approximate", f"{reason} Not exact: {refused.reason}", refused.advice, holds, baseline)
-
-
-def judge_undecided(verdict: Verdict, chosen: str, refused: Verdict) -> Verdict:
-    """The ``verdict`` on forecasts where an equation with a function passes every check of an exact one, but another
-    name or term does as well (``refused``): the likelier one is shown, and what was ``chosen`` forecasts."""
-    shown = f"The likelier equation is shown, which passes every other check; forecasts are made by {chosen}."
-    return replace(verdict, grade="approximate", reason=f"{refused.reason} {shown}")
 
 
 def _capital(name: str) -> str:

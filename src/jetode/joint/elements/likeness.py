@@ -44,7 +44,8 @@ SETTINGS = LikenessSettings()
 def alike(element: Element, samples: FloatArray, kinds: Collection[str]) -> list[Element]:
     """Functions of these kinds that are like an element on the samples of its coordinate, the plainest first."""
     places = np.quantile(samples, np.linspace(SETTINGS.edge, 1.0 - SETTINGS.edge, SETTINGS.places))
-    base = Projection.of(np.column_stack([np.ones_like(places), places]), element(places))
+    beside = [np.ones_like(places)] if element.partner is not None else [np.ones_like(places), places]
+    base = Projection.of(np.column_stack(beside), element(places))
     bent = float(base.target @ base.target)
     look = Look.of(Argument(element.variable, samples, places, (np.eye(places.size),)), base, 1)
     found = []
