@@ -62,15 +62,16 @@ def run(task: Task) -> Result:
 
 
 def scored(case: ElementCase, noise: float, seed: int, **options: Any) -> dict[str, Any]:
-    """The names found, whether they are the right ones of the right arguments, parameters in standard errors, grade
-    and time."""
+    """The names found, whether they are the right ones of the right arguments or at least of the right family,
+    parameters in standard errors, grade and time."""
     record, _ = case.record(noise, seed)
     began = time.process_time()
     model = reconstruct(record, **options)
     names = sorted(e.name for e in model.elements)
     pairs = matched(model, case)
-    right = len(pairs) == len(case.elements) == len(names)
-    errors = parameter_errors(pairs) if right else {}
+    related = len(pairs) == len(case.elements) == len(names)
+    right = related and all(true.name == found.name for true, found in pairs)
+    errors = parameter_errors(pairs) if related else {}
     return {
         "case": case.name,
         "noise": noise,
@@ -79,7 +80,8 @@ def scored(case: ElementCase, noise: float, seed: int, **options: Any) -> dict[s
         "names": names,
         "variables": [e.variable for e in sorted(model.elements, key=lambda e: e.name)],
         "named": right,
-        "within": bool(right and all(e <= WITHIN for e in errors.values())),
+        "related": related,
+        "within": bool(related and all(e <= WITHIN for e in errors.values())),
         "errors": errors,
         "equation": "" if model.named is None else model.equation(),
         "reason": model.verdict.reason,
@@ -91,11 +93,12 @@ Pairs = Sequence[tuple[TrueElement, FoundElement]]
 
 
 def matched(model: Model, case: ElementCase) -> Pairs:
-    """The true elements that were found: by name, and as a function of the same quantity where the record has been."""
+    """The true elements that were found: by name or family, and as a function of the same quantity where the record has
+    been."""
     out: list[tuple[TrueElement, FoundElement]] = []
     for true in case.elements:
         for found in model.elements:
-            if found.name == true.name and argument_error(model, found, true) < SAME:
+            if found.name in (true.name, *true.family) and argument_error(model, found, true) < SAME:
                 out.append((true, found))
                 break
     return out
@@ -131,8 +134,9 @@ def line(found: Mapping[str, Any]) -> str:
     """One result in one line."""
     of = zip(found["names"], found["variables"], strict=True)
     names = " + ".join(f"{name} of {variable}" for name, variable in of) or "no function"
+    how = "right" if found["named"] else "family" if found["related"] else "-"
     return (
-        f"{found['case']:18}{found['noise']:6g} seed {found['seed']:3}  {'right' if found['named'] else '-':6}"
+        f"{found['case']:18}{found['noise']:6g} seed {found['seed']:3}  {how:7}"
         f"{found['grade']:12} {names} {found['seconds']:.0f} s"
     )
 
@@ -143,15 +147,15 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
     for row in rows:
         cells[row["case"], row["noise"]].append(row)
     lines = [
-        "| system | element | noise | runs | named | within 3 se | exact | wrong name exact | CPU s |",
-        "|" + "---|" * 9,
+        "| system | element | noise | runs | named | or its family | within 3 se | exact | wrong name exact | CPU s |",
+        "|" + "---|" * 10,
     ]
     for (case, noise), runs in sorted(cells.items(), key=lambda c: (list(CASES).index(c[0][0]), c[0][1])):
         exact = [r for r in runs if r["grade"] == "exact"]
         names = " + ".join(e.name for e in CASES[case].elements)
         lines.append(
             f"| {case} | {names} | {noise:.0%} | {len(runs)} | {sum(r['named'] for r in runs)} | "
-            f"{sum(r['within'] for r in runs)} | {len(exact)} | {sum(not r['named'] for r in exact)} | "
-            f"{np.median([r['seconds'] for r in runs]):.0f} |"
+            f"{sum(r['related'] for r in runs)} | {sum(r['within'] for r in runs)} | "
+            f"{len(exact)} | {sum(not r['named'] for r in exact)} | {np.median([r['seconds'] for r in runs]):.0f} |"
         )
     return "\n".join(lines)

@@ -10,7 +10,7 @@ P. R. Painter and A. G. Marr, J. Theor. Biol. 97, 177 (1982) for Michaelis–Men
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -27,12 +27,13 @@ AMPLITUDE = 0.02  # relative spread of the start of a decaying one: each seed ha
 
 @dataclass(frozen=True)
 class TrueElement:
-    """A function in the equation: its name, what it is of (a key of :data:`ARGUMENTS`), and its parameters in the
-    record's unit."""
+    """A function in the equation: its name, what it is of (a key of :data:`ARGUMENTS`), its parameters in the record's
+    unit, and the names of others of its family, which are counted apart."""
 
     name: str
     variable: str
     parameters: Mapping[str, float]
+    family: tuple[str, ...] = ()
 
     def argument(self, jets: FloatArray) -> FloatArray:
         """What it is of, at samples of the channel and its derivatives."""
@@ -140,7 +141,9 @@ _SATURATION = _element("tanh", centre=0.0, width=0.5)
 _ENZYME = _element("michaelis-menten", half=1.0)
 _SINE = _element("sin", frequency=1.0, phase=0.0)
 _KINKS = _element("piecewise-linear", first=-1.0, second=1.0, ratio=-1.0)
-_COSH = _element("cosh", "YuWang2's x y in x", rate=0.1)
+_COSH = replace(
+    _element("cosh", "YuWang2's x y in x", rate=0.1), family=("exp",)
+)  # e^v + e^−v, of which noise hides one
 _KINKS_IN_Z = _element("piecewise-linear", "Chua's x in z", first=-100.0 / 7.0, second=100.0 / 7.0, ratio=-1.0)
 
 CASES: Mapping[str, ElementCase] = MappingProxyType(
