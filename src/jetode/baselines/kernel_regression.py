@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import factorial
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
@@ -17,8 +18,11 @@ from scipy.linalg import cho_solve, cholesky, solve_triangular
 from jetode.baselines.blocks import Blocks
 from jetode.signal.trials import Fold
 from jetode.support.arrays import BoolArray, FloatArray, IntArray, diagonal
+from jetode.support.compiled import kernel as compiled
 
 JITTER = 1e-9  # of the kernel's 1: keeps nearly equal centres apart
+SERIES = tuple(1.0 / factorial(k) for k in range(9, 0, -1))  # of (e^r − 1)/r, the highest power first
+LEAST = -64.0  # of an exponent: weights are not large enough for smaller bells to show
 ROUNDING = 1e-12  # of a Gram matrix: a smaller penalty is lost in it
 
 _Sum = tuple[FloatArray, FloatArray, int]  # Gram matrix, moment with the targets, windows
@@ -45,8 +49,26 @@ class Bells:
         left[:, -2] = -self._gamma * np.einsum("ij,ij->i", x, x)
         left[:, -1] = 1.0
         out = np.matmul(left, self._right, out=self._room[: x.shape[0]])
-        np.minimum(out, 0.0, out=out)
-        return np.asarray(np.exp(out, out=out))
+        _exponentials(out)
+        return out
+
+
+@compiled(error_model="numpy", _nrt=False)
+def _exponentials(x: FloatArray) -> None:
+    """exp of every x ≤ 0 (:data:`LEAST` at least), in place, to the rounding of 1: a short series of s = e^{x/512} − 1,
+    then nine times s (2 + s), four numbers side by side; the library's exp takes them one by one and twice as long."""
+    for i in range(x.shape[0]):
+        row = x[i]
+        for j in range(row.shape[0]):
+            at = row[j] if row[j] > LEAST else LEAST
+            r = (at if at < 0.0 else 0.0) / 512.0
+            s = SERIES[0]
+            for k in range(1, 9):
+                s = s * r + SERIES[k]
+            s *= r
+            for _ in range(9):
+                s *= 2.0 + s
+            row[j] = 1.0 + s
 
 
 def kernel(a: FloatArray, b: FloatArray, gamma: float) -> FloatArray:

@@ -369,11 +369,15 @@ def paths_through(model: Identified, records: Sequence[Series]) -> tuple[StateFi
     return tuple(describe(model, prepared, data, fit, [r.n for r in records]))
 
 
+def past_length(model: Identified) -> float:
+    """How much of the past, in tc, a past-only state is estimated from."""
+    exact = PAST_LENGTH if model.sigma > CLEAN_SIGMA else CLEAN_PAST_LENGTH
+    return WEAK_PAST_LENGTH if model.jump > 0.0 else exact
+
+
 def past_state(model: Identified, record: Series, sample: int) -> StateFit:
     """The state at ``sample`` from the samples up to it."""
-    length = PAST_LENGTH if model.sigma > CLEAN_SIGMA else CLEAN_PAST_LENGTH
-    length = WEAK_PAST_LENGTH if model.jump > 0.0 else length
-    window = round(length * model.time / record.dt)
+    window = round(past_length(model) * model.time / record.dt)
     begin, units = max(0, sample - window), (model.amplitude, model.time)
     if not stretches(record.values[begin : sample + 1], record.dt, model.time, SHORTEST_PAST):
         shortest = max(SHORTEST_PAST * model.time, FEWEST_SAMPLES * record.dt)

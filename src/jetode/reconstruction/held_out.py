@@ -13,7 +13,7 @@ from jetode.integration.valid_prediction_time import valid_prediction_time
 from jetode.joint.candidates import states_for
 from jetode.joint.fit import JointFit
 from jetode.joint.own_noise import own_cost
-from jetode.joint.path import Identified, estimate_path, final_q, past_state, stepped
+from jetode.joint.path import Identified, estimate_path, final_q, past_length, past_state, stepped
 from jetode.joint.problem import FEWEST_SAMPLES, Prepared, prepare, stretches
 from jetode.joint.search_settings import DECISION
 from jetode.joint.shooting.annealing import Schedule, anneal, settled
@@ -53,12 +53,13 @@ def held_out(joint: JointFit, records: Sequence[Series], interrupt: Callable[[],
         return HeldOut()
     earlier = _refitted(joint, records, [(i, cuts[i]) for i in first], interrupt)
     held = _prepared(model, [records[i].slice(cuts[i], records[i].n) for i in rest])
-    data, fit = estimate_path(earlier, held, interrupt)
-    if not fit.cost <= DECISION.gross * data.n_samples:  # lost: where it should be is known roughly
-        again = _from_whole(joint, earlier, records, (held, data), [(i, cuts[i]) for i in rest])
+    data = held.data(model.sigma)
+    fit = _from_whole(joint, earlier, records, (held, data), [(i, cuts[i]) for i in rest])
+    if not fit.cost <= DECISION.gross * data.n_samples:  # lost, though it began where the whole fit's path is
+        again = estimate_path(earlier, held, interrupt)[1]
         fit = again if again.cost < fit.cost or not np.isfinite(fit.cost) else fit
     longest = max(rest, key=lambda i: records[i].n)
-    found = _followed(earlier, records[longest], cuts[longest], joint.paths[longest].states)
+    found = _followed(joint, earlier, records, longest, cuts[longest])
     return replace(found, cost=own_cost(held, data, fit, model.sigma) / max(data.n_samples, 1))
 
 
@@ -114,8 +115,9 @@ def _refitted(
     return replace(model, terms=fit.terms)
 
 
-def _followed(model: Identified, record: Series, cut: int, path: FloatArray) -> HeldOut:
-    """Past-only forecasts into the held-out stretch, against the path through all of the record."""
+def _followed(joint: JointFit, model: Identified, records: Sequence[Series], index: int, cut: int) -> HeldOut:
+    """Past-only forecasts into the held-out stretch of one record, against the path through all of it."""
+    record, path = records[index], joint.paths[index].states
     known = ~np.isnan(path[:, 0])
     period = oscillation(path[known, 0])
     horizon = min(round(EXAMINATION.horizon * period), (record.n - cut) // 2)
@@ -126,7 +128,9 @@ def _followed(model: Identified, record: Series, cut: int, path: FloatArray) -> 
     lead = max(FEWEST_SAMPLES, round(EXAMINATION.shortest_part * model.time / record.dt))
 
     def holds_for(start: int) -> float:
-        state = past_state(model, record, start).end
+        state = past_only(joint, model, index, start)
+        if state is None:
+            state = past_state(model, record, start).end
         run = forecast(model.regular.field, state, spread, horizon * record.dt, record.dt).values
         truth = path[start : start + horizon + 1, 0]
         guess = np.full(truth.size, np.nanmean(truth))
@@ -136,6 +140,27 @@ def _followed(model: Identified, record: Series, cut: int, path: FloatArray) -> 
 
     times = side_by_side(holds_for, _starts(known, cut, lead, horizon))
     return HeldOut(nan, float(np.median(times)) / (period * record.dt), tuple(times)) if times else HeldOut()
+
+
+def past_only(joint: JointFit, model: Identified, index: int, sample: int) -> FloatArray | None:
+    """The state of the ``model`` at a sample of one record from those up to it, as :func:`.past_state` finds it, but
+    begun at the whole fit's path: that is near, and the smoothed record far.  None where no path follows."""
+    prepared, offsets = joint.prepared, np.cumsum((0, *joint.prepared.jets.lengths))
+    own = [(p, int(o)) for p, o in zip(prepared.pieces, offsets[:-1], strict=True) if p.record == index]
+    at = next(o + sample - p.start for p, o in own if p.start <= sample < p.stop)
+    first = max(own[0][1], at - round(past_length(model) / prepared.jets.spacing))
+    rest = prepared.without_head(first)
+    begin = prepared.y.size - rest.y.size
+    data = rest.data(model.sigma, at + 1 - begin)
+    if begin + data.y.size <= at:
+        return None
+    last = final_q(model.sigma)
+    frozen = replace(model.terms, free=np.zeros_like(model.terms.free))
+    nodes = path_states(joint.fit, joint.data)[begin + data.layout.first]
+    fit = anneal(data, frozen, nodes, Schedule((30 * last, last), 8), rescale=False)
+    enough = DECISION.suspicious(data.n_samples) * data.n_samples
+    fit = settled(data, fit, enough)
+    return model.physical(fit.states[-1]) if fit.cost <= DECISION.gross * data.n_samples else None
 
 
 def _starts(known: BoolArray, cut: int, lead: int, horizon: int) -> list[int]:

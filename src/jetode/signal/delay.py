@@ -159,13 +159,15 @@ def _binned(x: FloatArray, bins: int) -> IntArray:
 
 
 def _mutual_information(symbols: IntArray, bins: int, max_lag: int) -> FloatArray:
+    """With counts c of pairs and f, s of what each begins and ends with, n I = Σ c log c − Σ f log f − Σ s log s +
+    n log n: what a count adds is looked up."""
     out = np.empty(max_lag + 1)
+    counts = np.arange(symbols.size + 1, dtype=np.float64)
+    adds = counts * np.log(np.maximum(counts, 1.0))
     scaled = bins * symbols
     for lag in range(max_lag + 1):
         n = symbols.size - lag
         joint = np.bincount(scaled[:n] + symbols[lag:], minlength=bins * bins).reshape(bins, bins)
-        first, second = joint.sum(axis=1), joint.sum(axis=0)
-        i, j = np.nonzero(joint)
-        count = joint[i, j]
-        out[lag] = np.sum(count * np.log(count * float(n) / (first[i] * second[j].astype(float)))) / n
+        ends = adds[joint.sum(axis=1)].sum() + adds[joint.sum(axis=0)].sum()
+        out[lag] = (adds[joint].sum() - ends + adds[n]) / n
     return out
