@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import log10
 
 from jetode.equations.polynomials import Exponents
 from jetode.memory.candidates import Candidate, Memory, build, candidates, library_of
@@ -84,16 +83,13 @@ class Search:
         grams: Mapping[int, Gram],
         length: float,
     ) -> list[Candidate]:
-        """The candidates of every ridge, best first, after a pass of those near its own; a Gram matrix of one step has
-        the fold in it."""
-        settings, chosen = self.settings, next(iter(grams.values())).chosen(frozenset(monomials))
-        ridges = settings.ridges if length else settings.first_ridges
-        if before:
-            ridges = tuple(r for r in ridges if abs(log10(r / before[-1][1])) < settings.near_ridge)
+        """The candidates of every ridge, best first; a Gram matrix of one step has the fold in it."""
+        chosen = next(iter(grams.values())).chosen(frozenset(monomials))
+        ridges = self.settings.ridges if length else self.settings.first_ridges
         recipes = [(*before, (length, ridge)) for ridge in ridges]
         solved = {f: gram.solutions(chosen, ridges, None if length else f) for f, gram in grams.items()}
         coefficients = [{f: of_fold[i] for f, of_fold in solved.items()} for i in range(len(ridges))]
-        tried = candidates(memory, monomials, recipes, coefficients, self.truth, settings)
+        tried = candidates(memory, monomials, recipes, coefficients, self.truth, self.settings)
         return sorted(tried, key=lambda c: -c.score)
 
 

@@ -32,13 +32,12 @@ class MemorySettings:
     rows_per_term: float = 7.0  # that the records must hold at least
     ridges: tuple[float, ...] = (1e-9, 1e-7, 1e-5, 1e-4, 1e-3)  # of features with unit mean square
     first_ridges: tuple[float, ...] = (1e-8, 1e-5, 1e-3)  # of one step: the passes look closer
-    near_ridge: float = 2.1  # powers of ten from the ridge of one pass to those of the next: all of them gained nothing
     lengths: tuple[float, ...] = (0.15, 0.15, 0.3, 0.3)  # of the rollouts in each Gauss–Newton pass
     kept: tuple[int, ...] = (10, 6, 3, 2)  # memories and degrees that a pass is made for, the best so far
     rounds: int = 2  # in which neighbours of the best memory are tried: after two the best hardly moves
     beside: float = 1.15  # times θ: its neighbours; the first grid is coarser by far
     rows: int = 8000  # of a regression at most: 24 for each of the most terms
-    rollouts: int = 700  # of a pass of the search at most, each with four rows: 1,200 forecast no farther
+    rollouts: int = 1200  # of a pass of the search at most, each with four rows
     final: int = 4000  # of a pass of the members' own fit, which is made once
     hopeless: float = 0.4  # of the best score: below, no pass helps
     points_per_order: float = 1.5  # steps in θ for each of q coefficients at least: fewer do not determine them
