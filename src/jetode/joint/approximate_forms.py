@@ -168,8 +168,8 @@ def _with_law(compared: list[Trial], interrupt: Interrupt) -> list[Trial]:
     found = min((t for t in compared if t.name == JOINT and _law(t)), key=lambda t: t.bic, default=None)
     if found is None:
         return compared
-    lawful = [found]
-    for trial in {t.weak.fit.terms.elements: t for t in compared if t is not found}.values():
+    lawful = [t for t in compared if _law(t)]
+    for trial in {t.weak.fit.terms.elements: t for t in compared if not _law(t)}.values():
         weak, other = trial.weak, beside_force(trial.form, trial.weak.fit, _law(found))
         if other is not None and len(weak.fit.terms.elements) == 1:
             form, equation = other
@@ -247,7 +247,9 @@ def _joint_fit(start: JointFit, order: int, samples: int) -> Begun:
     for part, e in sorted(named(terms), key=lambda t: (row_of_part(t[0], order), is_factor_part(t[0]))):
         parts.setdefault(part, []).append(e)
     elements = tuple(one.element for one in placed_elements(terms))
-    form = Form(order, tuple((part, tuple(monomials)) for part, monomials in parts.items()), elements=elements)
+    steps = {f"e{m}" for m, one in enumerate(elements) if one.kind == "sign"}  # jumps would let their widths run away
+    fixed = tuple((t, c) for t, c in zip(named(terms), terms.coefficients.tolist(), strict=True) if t[0] in steps)
+    form = Form(order, tuple((part, tuple(p)) for part, p in parts.items()), fixed=fixed, elements=elements)
     known = (
         order > SEARCH.coarse_order
         and start.fit.cost <= DECISION.suspicious(start.data.n_samples) * start.data.n_samples

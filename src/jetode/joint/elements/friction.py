@@ -50,11 +50,13 @@ class FrictionSettings:
     selected: int = 2  # forces at most whose laws are selected: a second or two each
     less: float = 0.5  # of the cost: a law that leaves more is one term among others
     fall: float = 5.0  # terms' worth of cost that a law has to promise: less could be any term
+    decided: float = 10.0  # of BIC: by less, a law with one function does as well
     doubt: float = 30.0  # of predicted BIC behind the best: a law that lies farther behind is not fitted
 
 
 SETTINGS = FrictionSettings()
 TIGHT = Schedule((*RENAMED.levels, COMPARE.levels[-1]), COMPARE.iterations)  # from the path of the equation without
+LOOSE = Schedule(tuple(q for q in COOLING.schedule.levels if q >= TIGHT.levels[0]), COOLING.schedule.iterations)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +66,6 @@ class Mechanics:
     form: Form
     equation: Equation
     states: FloatArray
-    q: float
 
     @classmethod
     def of(cls, form: Form, fit: Fit) -> Mechanics | None:
@@ -74,7 +75,7 @@ class Mechanics:
         if form.order != ORDER or form.has_pole or form["a"] or form["f1"]:
             return None
         simple = all(e.element.partner is None and set(e.multipliers) == {1} for e in equation.elements)
-        return cls(form, equation, fit.states, fit.q) if simple else None
+        return cls(form, equation, fit.states) if simple else None
 
     @property
     def own(self) -> tuple[int, ...]:
@@ -115,16 +116,15 @@ def with_spring(problem: Problem, kinds: Sequence[str], interrupt: Interrupt) ->
     data = problem.data
     spring = Candidate(PoleFree(ORDER, (("a", ()), ("D", ((0,),)), ("P", (*SPRING, (0, 1))))), {(0,): 1.0})
     start = spring.start(problem.prepared.jets.head(data.y.size))
-    most = DECISION.gross * data.n_samples
-    fit = anneal(data, start.terms, start.states[data.layout.first], COOLING.schedule, interrupt, ceiling=most)
-    laws = friction_laws(problem, [replace(spring, fit=fit)], kinds, interrupt)
+    fit = anneal(data, start.terms, start.states[data.layout.first], LOOSE, interrupt)
+    laws = friction_laws(problem, [replace(spring, fit=fit)], kinds, interrupt, DECISION.selectable)
     found = Found(tuple(laws), data, problem.price)
     return found if found.follows() else None
 
 
 def at_own_noise(prepared: Prepared, found: Found, kinds: Sequence[str], interrupt: Interrupt) -> Found:
     """What the search has found, which trusts no sample beyond its own level of noise; or, where the record is less
-    noisy and shows a friction law, the equations with laws, if the best follows it there or leaves far less of it."""
+    noisy and shows another friction law, the equations with laws, if the best follows it or leaves far less of it."""
     sigma, before = max(prepared.sigma, SETTINGS.finest), found.candidates[: SETTINGS.forces]
     if not before or before[0].fit is None or sigma >= SEARCH.sigma or interrupt():
         return found
@@ -132,8 +132,10 @@ def at_own_noise(prepared: Prepared, found: Found, kinds: Sequence[str], interru
     data = replace(data, weight=prepared.present[: data.y.size] / sigma**2)
     laws = friction_laws(Problem(prepared, sigma, data, found.price), before, kinds, interrupt)
     lawful = Found(tuple(laws), data, found.price)
-    if not laws or lawful.follows():
-        return lawful if laws else found
+    if not laws or _law(laws[0]) == _law(before[0]):
+        return found
+    if lawful.follows():
+        return lawful
     without = anneal(data, before[0].fit.terms, before[0].fit.states, TIGHT, interrupt)
     return lawful if laws[0].cost < SETTINGS.less * without.cost else found
 
@@ -141,6 +143,17 @@ def at_own_noise(prepared: Prepared, found: Found, kinds: Sequence[str], interru
 def law_of(elements: Iterable[Shape]) -> tuple[str, ...]:
     """The kinds of friction among the functions of a plane's flow."""
     return tuple(one.kind for one in elements if one.kind in KINDS and one.coordinates == (VELOCITY,))
+
+
+def is_decided(laws: Sequence[Candidate]) -> bool:
+    """Whether the best of these laws has both functions of v, and those with fewer are far behind it."""
+    best, *others = laws
+    fewer = [c.bic for c in others if len(_law(c)) < len(_law(best))]
+    return len(_law(best)) == len(KINDS) and min(fewer, default=np.inf) > best.bic + SETTINGS.decided
+
+
+def _law(candidate: Candidate) -> tuple[str, ...]:
+    return law_of(e.shape for e in candidate.form.elements)
 
 
 def beside_force(form: Form, fit: Fit, kinds: Sequence[str]) -> tuple[Form, Equation] | None:
@@ -154,17 +167,21 @@ def beside_force(form: Form, fit: Fit, kinds: Sequence[str]) -> tuple[Form, Equa
 
 
 def friction_laws(
-    problem: Problem, before: Iterable[Candidate], kinds: Sequence[str], interrupt: Interrupt
+    problem: Problem, before: Iterable[Candidate], kinds: Sequence[str], interrupt: Interrupt, most: float = np.inf
 ) -> list[Candidate]:
     """Friction laws of these kinds beside those of some forces with which all of them together follow the record best,
-    their terms selected, by BIC; none where nothing is mechanics or where no law promises to lower the cost."""
-    every = [c for one in before if (c := with_every_law(problem, one, kinds, interrupt)) is not None]
+    their terms selected, by BIC; none where nothing is mechanics, where no law promises to lower the cost, or where all
+    of them leave more than ``most`` per sample."""
+    tried = (with_every_law(problem, one, kinds, interrupt, most) for one in before)
+    every = [one for one in tried if one is not None]
     ranked = sorted(every, key=by_cost)
     near = [c for c in ranked if c.cost < ranked[0].cost + SETTINGS.near * problem.price][: SETTINGS.selected]
     return sorted((law for one in near for law in _selected(problem, one, interrupt)), key=by_bic)
 
 
-def with_every_law(problem: Problem, before: Candidate, kinds: Sequence[str], interrupt: Interrupt) -> Candidate | None:
+def with_every_law(
+    problem: Problem, before: Candidate, kinds: Sequence[str], interrupt: Interrupt, most: float
+) -> Candidate | None:
     """A fitted equation of mechanics with all terms of the law; None where it is not mechanics, where the law does not
     promise to lower the cost (score test of the joint fit), or where no path follows."""
     allowed = tuple(kind for kind in KINDS if kind in kinds)
@@ -177,7 +194,7 @@ def with_every_law(problem: Problem, before: Candidate, kinds: Sequence[str], in
     model = quadratic_model(data, terms, at)
     if model is None or not _promises(problem, model, terms.coefficients[terms.free] != 0.0):
         return None
-    fit = anneal(data, terms, before.fit.states, TIGHT, interrupt)
+    fit = anneal(data, terms, before.fit.states, TIGHT, interrupt, ceiling=most * data.n_samples)
     return Candidate(form, before.guess, fit=fit) if np.isfinite(fit.cost) else None
 
 

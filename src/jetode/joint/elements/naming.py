@@ -20,7 +20,7 @@ from jetode.joint.elements.discover import DISCOVERY, Discovery, Suggestion
 from jetode.joint.elements.fits import Fits, Named, fit_of
 from jetode.joint.elements.friction import ORDER as MECHANICS
 from jetode.joint.elements.friction import SETTINGS as FRICTION
-from jetode.joint.elements.friction import friction_laws
+from jetode.joint.elements.friction import friction_laws, is_decided
 from jetode.joint.elements.guesses import GUESSES
 from jetode.joint.elements.known import Known
 from jetode.joint.elements.likeness import Begun
@@ -200,7 +200,8 @@ class Naming:
         return out
 
     def _friction(self, fitted: Sequence[Named]) -> list[Named]:
-        """Friction laws beside functions of the position, or in the place of those of the velocity."""
+        """The friction law beside functions of the position, or in the place of those of the velocity, where it takes
+        two of its functions beyond doubt: one alone is a pair like any other."""
         if self.problem.prepared.jets.u.shape[1] != MECHANICS:
             return []
         near: dict[frozenset[Shape], Named] = {}
@@ -208,8 +209,9 @@ class Naming:
             if not (suggestion.spread or suggestion.mix):
                 near.setdefault(suggestion.functions, (candidate, suggestion))
         some = [c for c, _ in near.values()][: FRICTION.forces]
-        laws = friction_laws(self.problem, some, self.functions.kinds, self.interrupt)
-        return [(c, Suggestion(MECHANICS, c.form.elements, False, 0.0, 0.0)) for c in laws if c.form.elements]
+        laws = friction_laws(self.problem, some, self.functions.kinds, self.interrupt, DECISION.selectable)
+        best = laws[0] if laws and is_decided(laws) else None
+        return [] if best is None else [(best, Suggestion(MECHANICS, best.form.elements, False, 0.0, 0.0))]
 
     def _bare(self, seen: Sequence[Suggestion], fitted: Sequence[Named]) -> list[Named]:
         """Names that follow beside a line, once more without it: the valley between the two is flat."""
