@@ -12,15 +12,16 @@ from itertools import chain
 
 import numpy as np
 
-from jetode.equations.polynomials import Exponents, total_degree_exponents
+from jetode.equations.polynomials import Exponents
 from jetode.equations.rows import is_factor_part, row_of_part
+from jetode.joint.approximate_candidates import plain_candidates, pole_candidates
 from jetode.joint.candidates import states_for
 from jetode.joint.elements.candidates import starts
+from jetode.joint.elements.discover import DISCOVERY
+from jetode.joint.elements.friction import ORDER as MECHANICS
+from jetode.joint.elements.friction import beside_force, law_of
 from jetode.joint.fit import JointFit
-from jetode.joint.forms.affine_pole import affine_pole, u0_poles
 from jetode.joint.forms.base import PRIOR, Candidate, Form
-from jetode.joint.forms.pole_free import PoleFree, candidate
-from jetode.joint.jets import Jets
 from jetode.joint.parts import curve_modes, equation_of, is_factor, named, placed_elements
 from jetode.joint.problem import CLEAN_SIGMA, NODE, Prepared
 from jetode.joint.request import Request
@@ -55,11 +56,13 @@ class FormSettings:
     tried: int = 5  # supports that are fitted to the whole record and forecast with
     share: float = 0.02  # of what is left unexplained, that a term of the shorter version must explain
     shares: tuple[float, ...] = (0.1, 0.5, 3.0, 20.0)  # the same for the versions that are tried while forecasts hold
-    odd_degree: int = 5  # of u0 at order 2: a sine's first three terms
+    one_path: float = 5e-3  # std: what an equation with a friction law may leave as one trajectory to be taken as such
 
 
 SETTINGS = FormSettings()
 MOST_WITH_FUNCTIONS = 4  # orders below it: a function of noisy higher derivatives cannot be told from a polynomial
+ONE_PATH = Schedule((1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5), 12)  # std per node: from jumps to none that count
+JOINT = "the joint fit's"
 LOOK = Schedule((1.0, 0.3, 0.1, 0.04), 3)
 TIGHT = 3e-3  # std per node: from here a joint fit of order 4 that follows is carried on; looser jumps would lose it
 
@@ -110,35 +113,6 @@ class Holds:
     to_the_end: bool
 
 
-def planar(degree: int) -> Candidate:
-    """x'' = P(x, x'): cubic in both, and higher powers of x alone."""
-    powers = tuple(total_degree_exponents(2, 3)) + tuple((k, 0) for k in range(4, degree + 1))
-    return Candidate(PoleFree(2, (("a", ()), ("D", ((0,),)), ("P", powers))), {(0,): 1.0})
-
-
-def symmetric_pole() -> Candidate:
-    """The Lorenz type with u → −u: D = u0, a odd, P even, cubic."""
-    form = affine_pole(3, 0, (), 3, 3)
-    odd = tuple(e for e in form["a"] if sum(e) % 2)
-    even = tuple(e for e in form["P"] if sum(e[:2]) % 2 == 0)
-    return Candidate(form.with_parts(a=odd, D=(form.lead,), P=even), {form.lead: 1.0})
-
-
-def plain_candidates(order: int) -> list[tuple[str, Candidate]]:
-    """Forms without a pole."""
-    if order == 2:
-        return [("order 2", planar(SETTINGS.odd_degree))]
-    if order == 3:
-        cubic = ("order 3, cubic", candidate(3, 3))
-        return [("order 3, quadratic", candidate(3, 2)), cubic, ("order 3, symmetric pole", symmetric_pole())]
-    return [("order 4, linear", candidate(4, 1)), ("order 4, quadratic", candidate(4, 2))]
-
-
-def pole_candidates(order: int, jets: Jets) -> list[tuple[str, Candidate]]:
-    """Forms with a pole in u0, the Lorenz type."""
-    return [("order 3, pole", c) for c in u0_poles(jets, 3, 2, 2)] if order == 3 else []
-
-
 def fitted_forms(
     request: Request,
     start: JointFit | None,
@@ -174,7 +148,32 @@ def _of_order(request: Request, order: int, start: JointFit | None, interrupt: I
     samples, kinds = stretch_samples(prepared, SETTINGS.length), request.functions.kinds
     with_functions = starts(prepared, order, kinds if order < MOST_WITH_FUNCTIONS else (), samples)
     begun = chain(_begun(prepared, order, start, samples, interrupt), (Begun(*one) for one in with_functions))
-    return _on_stretch(prepared, order, begun, interrupt)
+    return _with_law(_on_stretch(prepared, order, begun, interrupt), interrupt)
+
+
+def _with_law(compared: list[Trial], interrupt: Interrupt) -> list[Trial]:
+    """The same; where the joint fit has found a friction law (8.13) which the likelihood asks for too, with that law
+    beside the other functions of x, and without those that have no more coefficients and are far less likely: forecasts
+    of a few oscillations, which would choose the shortest, cannot tell what friction does over many."""
+    found = min((t for t in compared if t.name == JOINT and _law(t)), key=lambda t: t.bic, default=None)
+    if found is None:
+        return compared
+    lawful = [t for t in compared if _law(t)]
+    for trial in {t.weak.fit.terms.elements: t for t in compared if not _law(t)}.values():
+        weak, other = trial.weak, beside_force(trial.form, trial.weak.fit, _law(found))
+        if other is not None and len(weak.fit.terms.elements) == 1:
+            form, equation = other
+            around = weak.q / weak.sigma * max(trial.prepared.sigma, CLEAN_SIGMA)
+            path = path_states(weak.fit, weak.data)
+            begun = Begun("order 2, friction", form, form.terms(equation), path, around)
+            lawful += _on_stretch(trial.prepared, trial.order, [begun], interrupt)
+    most = max(t.weak.free for t in lawful), min(t.bic for t in lawful) + DISCOVERY.gain
+    plain = [t for t in compared if not _law(t) and (t.weak.free > most[0] or t.bic < most[1])]
+    return [*lawful, *plain]
+
+
+def _law(trial: Trial) -> tuple[str, ...]:
+    return law_of(trial.weak.fit.terms.elements) if trial.order == MECHANICS else ()
 
 
 def _promising(compared: list[Trial]) -> list[Trial]:
@@ -238,13 +237,15 @@ def _joint_fit(start: JointFit, order: int, samples: int) -> Begun:
     for part, e in sorted(named(terms), key=lambda t: (row_of_part(t[0], order), is_factor_part(t[0]))):
         parts.setdefault(part, []).append(e)
     elements = tuple(one.element for one in placed_elements(terms))
-    form = Form(order, tuple((part, tuple(monomials)) for part, monomials in parts.items()), elements=elements)
+    steps = {f"e{m}" for m, one in enumerate(elements) if one.kind == "sign"}  # jumps would let their widths run away
+    fixed = tuple((t, c) for t, c in zip(named(terms), terms.coefficients.tolist(), strict=True) if t[0] in steps)
+    form = Form(order, tuple((part, tuple(p)) for part, p in parts.items()), fixed=fixed, elements=elements)
     known = (
         order > SEARCH.coarse_order
         and start.fit.cost <= DECISION.suspicious(start.data.n_samples) * start.data.n_samples
     )
     states = path_states(start.fit, start.data)[:samples]
-    return Begun("the joint fit's", form, terms, states, TIGHT if known else None)
+    return Begun(JOINT, form, terms, states, TIGHT if known else None)
 
 
 def stretch_samples(prepared: Prepared, length: float) -> int:
@@ -362,4 +363,18 @@ def on_whole(trial: Trial, interrupt: Interrupt) -> Trial | None:
         found.data, replace(path, terms=moved), found.sigma, marginal(found.data, replace(path, terms=moved))
     )
     kept = shifted if np.isfinite(shifted.likelihood) else found
-    return replace(trial, weak=kept, joint=found.fit.terms.coefficients, stretch=weak)
+    return _as_one_path(replace(trial, weak=kept, joint=found.fit.terms.coefficients, stretch=weak), interrupt)
+
+
+def _as_one_path(trial: Trial, interrupt: Interrupt) -> Trial:
+    """An equation with a friction law whose one trajectory follows the whole record, with the coefficients of that:
+    where jumps may be taken, they carry what a frequency that is off by 10⁻⁴ does over many oscillations."""
+    weak = trial.weak
+    if not _law(trial) or interrupt():
+        return trial
+    data = weak_data(trial.prepared, SETTINGS.one_path, weak.fit.terms, weak.data.y.size, trial.driven)
+    fit = anneal(data, weak.fit.terms, weak.fit.states, ONE_PATH, interrupt)
+    found = rescaled(data, fit, SETTINGS.one_path, marginal(data, fit))
+    if not (np.isfinite(found.likelihood) and fit.misfit < data.n_samples):
+        return trial
+    return replace(trial, weak=found, joint=fit.terms.coefficients)

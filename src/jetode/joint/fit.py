@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from jetode.joint.candidates import Found, states_for
+from jetode.joint.elements.friction import at_own_noise, with_spring
 from jetode.joint.elements.naming import asks_for_function
 from jetode.joint.filtered_search import search_filtered
 from jetode.joint.forms.base import PRIOR, Candidate
@@ -28,6 +29,7 @@ from jetode.joint.search import (
     FREE,
     clean_functions,
     climb,
+    compared_on,
     propose,
     search,
     search_driven,
@@ -218,8 +220,19 @@ def _linear_form(request: Request, repeats: bool, interrupt: Effort, say: Callab
         prepared = request.prepared(order)
         found = search_linear(prepared, order, interrupt, say)
         if found is not None:
-            return prepared, found
+            return _rather_friction(request, found, interrupt) or (prepared, found)
     return None
+
+
+def _rather_friction(request: Request, linear: Found, interrupt: Effort) -> Formed | None:
+    """A spring with a friction law that satisfies with fewer coefficients than a linear equation of four coordinates:
+    two oscillators that beat can imitate a decay that is no exponential."""
+    if linear.candidates[0].form.order == LINEAR_ORDERS[0] or not request.functions.searched:
+        return None
+    planar = request.prepared(LINEAR_ORDERS[0])
+    lawful = with_spring(compared_on(planar, LINEAR_ORDERS[0], fine=True), request.functions.searched, interrupt)
+    fewer = lawful is not None and lawful.candidates[0].free < linear.candidates[0].free
+    return (planar, lawful) if lawful is not None and fewer and lawful.satisfies() else None
 
 
 def _planar_form(
@@ -308,6 +321,7 @@ def fit_joint(
         return Refusal(str(reason))
     if isinstance(formed, Proposal):
         return formed
+    formed = formed[0], at_own_noise(*formed, request.functions.searched, interrupt)
     chosen = _worth_polishing(formed[1], interrupt())
     if isinstance(chosen, Refusal):
         return chosen

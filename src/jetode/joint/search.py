@@ -17,6 +17,8 @@ from jetode.equations.regular import DRIVEN_ORDER
 from jetode.joint.candidates import Found, Interrupt, Progress, by_bic, different, plausible, states_for
 from jetode.joint.choose_terms import choose_terms
 from jetode.joint.constraints import Constraints
+from jetode.joint.elements.friction import ORDER as MECHANICS_ORDER
+from jetode.joint.elements.friction import with_spring
 from jetode.joint.elements.known import with_known
 from jetode.joint.elements.naming import (
     NONE,
@@ -87,6 +89,9 @@ def search(
     named = named if asked else _with_functions(prepared, order, functions, interrupt, progress)
     if _names(named):
         return _rather_cubes(named, prepared, order, interrupt)
+    lawful = _with_friction(prepared, order, functions, interrupt, progress)
+    if lawful is not None and lawful.satisfies():
+        return _beside(lawful, named)
     first = _second_chance(prepared, order, before[0], first, interrupt, progress, constraints)
     if first.satisfies():
         return _beside(first, named)
@@ -154,6 +159,16 @@ def _with_functions(
 ) -> Found | None:
     """Equations with functions of one coordinate that follow the record."""
     return search_elements(compared_on(prepared, order, fine=True), order, functions, interrupt, progress)
+
+
+def _with_friction(
+    prepared: Prepared, order: int, functions: Functions, interrupt: Interrupt, progress: Progress
+) -> Found | None:
+    """A spring with a friction law."""
+    if order != MECHANICS_ORDER or not functions.kinds or interrupt():
+        return None
+    progress("friction laws")
+    return with_spring(compared_on(prepared, order, fine=True), functions.kinds, interrupt)
 
 
 def _of_product(

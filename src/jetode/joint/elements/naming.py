@@ -18,6 +18,9 @@ from jetode.joint.elements.candidates import begin
 from jetode.joint.elements.combination import mixed_discovery
 from jetode.joint.elements.discover import DISCOVERY, Discovery, Suggestion
 from jetode.joint.elements.fits import Fits, Named, fit_of
+from jetode.joint.elements.friction import ORDER as MECHANICS
+from jetode.joint.elements.friction import SETTINGS as FRICTION
+from jetode.joint.elements.friction import friction_laws, is_decided
 from jetode.joint.elements.guesses import GUESSES
 from jetode.joint.elements.known import Known
 from jetode.joint.elements.likeness import Begun
@@ -55,6 +58,11 @@ class Functions:
     kinds: tuple[str, ...] = tuple(GUESSES)
     spread: bool = True
     known: tuple[Known, ...] = ()
+
+    @property
+    def searched(self) -> tuple[str, ...]:
+        """The functions that are looked for."""
+        return () if self.known else self.kinds
 
 
 CATALOGUE = Functions()
@@ -122,6 +130,7 @@ class Naming:
         chosen = self.fits.selected(fitted)
         found = self.fits.found(chosen)
         later: tuple[Callable[[], list[Named]], ...] = (
+            lambda: self._friction(fitted),
             lambda: self._suggested(discovery, self._left_over(ranked, fitted)),
             self._unnamed,
             lambda: self._pairs(ranked, fitted),
@@ -189,6 +198,20 @@ class Naming:
         for cost, suggestion in begun[: NAMING.patient]:
             out += self.fits.fitted([self._begun(discovery, suggestion)], cost, COOLING.patient)
         return out
+
+    def _friction(self, fitted: Sequence[Named]) -> list[Named]:
+        """The friction law beside functions of the position, or in the place of those of the velocity, where it takes
+        two of its functions beyond doubt: one alone is a pair like any other."""
+        if self.problem.prepared.jets.u.shape[1] != MECHANICS:
+            return []
+        near: dict[frozenset[Shape], Named] = {}
+        for candidate, suggestion in self.fits.near(fitted):
+            if not (suggestion.spread or suggestion.mix):
+                near.setdefault(suggestion.functions, (candidate, suggestion))
+        some = [c for c, _ in near.values()][: FRICTION.forces]
+        laws = friction_laws(self.problem, some, self.functions.kinds, self.interrupt, DECISION.selectable)
+        best = laws[0] if laws and is_decided(laws) else None
+        return [] if best is None else [(best, Suggestion(MECHANICS, best.form.elements, False, 0.0, 0.0))]
 
     def _bare(self, seen: Sequence[Suggestion], fitted: Sequence[Named]) -> list[Named]:
         """Names that follow beside a line, once more without it: the valley between the two is flat."""
