@@ -18,10 +18,12 @@ from jetode.joint.problem import SMALLEST_SIGMA, Prepared, heavy_tailed, student
 from jetode.joint.request import Request
 from jetode.joint.shooting.annealing import Schedule, anneal
 from jetode.joint.shooting.gaussnewton import Data, Fit, Linearisation, path_states
+from jetode.signal.colour import WHITE
 from jetode.support.arrays import FloatArray
 
 SIGMA_STEP = 30.0  # factor by which the trusted noise level falls from one polish to the next
 POLISH_ITERATIONS = 14
+RECOLOURINGS = 3  # a correlation that begins at one end of what the spectrum allows has come to rest by then
 REWEIGHTINGS = 2  # a third moves coefficients by 0.02 to 0.09 standard errors (three records)
 
 Interrupt = Callable[[], bool]
@@ -36,15 +38,22 @@ def refine_sigma(data: Data, fit: Fit, sigma: float) -> float:
 def refined(
     prepared: Prepared, data: Data, fit: Fit, request: Request, interrupt: Interrupt
 ) -> tuple[Prepared, Data, Fit, float]:
-    """The fit with the weights and, unless that is given, at the noise level of its own residuals; the record with
-    these weights, and that level."""
+    """The fit with the weights, the colour and, unless that is given, at the noise level of its own residuals; the
+    record with these weights and this colour, and that level."""
 
     def at_own_level(data: Data, fit: Fit, level: float) -> tuple[Data, Fit, float]:
         known = request.sigma is not None
         return (data, fit, level) if known else _at_own_level(prepared, data, fit, level, interrupt)
 
-    given = prepared
     data, fit, level = at_own_level(data, fit, prepared.sigma)
+    for _ in range(RECOLOURINGS):
+        moved = prepared.colour.moved(own_correlation(own_residuals(prepared, data, fit)))
+        if prepared.colour == WHITE or interrupt() or not np.isfinite(fit.cost) or moved == prepared.colour:
+            break
+        level *= prepared.colour.innovation / moved.innovation
+        prepared = replace(prepared, colour=moved)
+        data, fit, level = at_own_level(*_again(prepared, data, fit, level, 1.0, interrupt), level)
+    given = prepared
     for _ in range(REWEIGHTINGS):
         if not weighs_tails(prepared) or interrupt() or not np.isfinite(fit.cost):
             break
@@ -75,6 +84,13 @@ def _again(
     nodes = path_states(fit, data)[finer.layout.first]
     schedule = Schedule(tuple(dict.fromkeys((loosened * last, last))), POLISH_ITERATIONS)
     return finer, anneal(finer, fit.terms, nodes, schedule, interrupt)
+
+
+def own_correlation(residuals: FloatArray) -> float:
+    """The correlation φ of neighbouring residuals that foretells each from the one before best."""
+    pairs = np.isfinite(residuals[1:]) & np.isfinite(residuals[:-1])
+    before, after = residuals[:-1][pairs], residuals[1:][pairs]
+    return float(before @ after / max(float(before @ before), 1e-300))
 
 
 def weighs_tails(prepared: Prepared) -> bool:

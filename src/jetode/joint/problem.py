@@ -19,6 +19,7 @@ from jetode.joint.shooting.gaussnewton import Data
 from jetode.joint.shooting.layout import RK4, RK8, make_layout
 from jetode.records.series import Series
 from jetode.signal.artefacts import UNLIMITED, Rails
+from jetode.signal.colour import WHITE, Colour, coloured_scale, noise_colour, smoothing_weight
 from jetode.signal.noise import MAD_TO_SIGMA, is_clean, noise_floor
 from jetode.signal.scales import Unsuitable, derivative_scale, filled
 from jetode.signal.spline import SmoothingSpline, smooth
@@ -62,7 +63,8 @@ class Prepared:
     """The dimensionless problem: samples ``y`` (0 where missing), how far each counts (``present``: 0 missing, 1 in
     full), jets, noise, units, pieces, the longest piece's spline, whether outliers have to be borne with (spikes were
     left out, or the loss is robust), which samples are on the ``rails`` (in the record's unit) and one-sided, and the
-    ``step`` of the integrator; ``kinked``: whether what it integrates has kinks."""
+    ``step`` of the integrator; ``kinked``: whether what it integrates has kinks; ``colour``: of the noise, whose std is
+    ``sigma`` whatever it is."""
 
     y: FloatArray
     present: FloatArray
@@ -78,6 +80,12 @@ class Prepared:
     rails: Rails = UNLIMITED
     step: float = STEP
     kinked: bool = False
+    colour: Colour = WHITE
+
+    @property
+    def slow_sigma(self) -> float:
+        """The noise of what averages many samples, as the std of white noise that would do the same."""
+        return self.sigma * self.colour.slow
 
     @property
     def n_samples(self) -> int:
@@ -94,13 +102,18 @@ class Prepared:
         integrator, unless the record's own is wanted."""
         jets = self.jets if samples is None else self.jets.head(samples)
         n = jets.u.shape[0]
-        fine = sigma < CLEAN_SIGMA
+        fine = sigma * self.colour.innovation < CLEAN_SIGMA
         between = not fine and jets.u.shape[1] > 2  # Hermite needs u1 among the states
         length = (CLEAN_KINK_STEP if self.kinked else CLEAN_STEP) if fine else step or self.step
         layout = make_layout(jets.lengths, jets.spacing, length, node, interpolate=between)
         weight = self.present[:n] / sigma**2
         side = None if self.side is None else self.side[:n]
-        return Data(self.y[:n], weight, layout, RK8 if fine and not self.kinked else RK4, side=side)
+        tableau = RK8 if fine and not self.kinked else RK4
+        if self.colour == WHITE:
+            return Data(self.y[:n], weight, layout, tableau, side=side)
+        colour = self.colour.correlations(weight, jets.lengths)
+        weight /= 1.0 - np.maximum(colour, 0.0) ** 2
+        return Data(self.y[:n], weight, layout, tableau, colour=colour)
 
     def without_head(self, samples: int) -> Prepared:
         """The problem without its first ``samples`` samples (pieces that end there are left out)."""
@@ -284,6 +297,39 @@ def _by_record(
     return [w / ratios[owner] for w, owner in zip(weights, owners, strict=True)]
 
 
+def _shown_colour(seen: list[FloatArray], sigma: float | None, loss: Loss, special: bool) -> Colour:
+    """The colour of the noise where nothing is said of it, and the record is neither clean nor clipped."""
+    return WHITE if sigma is not None or loss == "student" or special else noise_colour(seen)
+
+
+def _measured(
+    given: Sequence[Part],
+    pieces: Sequence[Piece],
+    dt: float,
+    degree: int,
+    clean: bool,
+    sigma: float | None,
+    loss: Loss,
+    colour: Colour,
+) -> tuple[list[SmoothingSpline], list[FloatArray], bool, float]:
+    """Splines of the parts, weights of their samples, whether heavy tails made these other than 0 and 1, and the
+    noise's std: as it was given, or by what it shows of itself."""
+    seen = [part.seen for part in given]
+    if colour != WHITE:  # which cross-validation would take for signal
+        sigma = sigma or coloured_scale(seen, colour)
+        laid = [filled(part.laid) for part in given]
+        chosen = [smoothing_weight(s, colour, sigma, (degree + 1) // 2) * dt**degree for s in laid]
+        splines = [smooth(s, dt, degree, "weight", weight=weight) for s, weight in zip(laid, chosen, strict=True)]
+        return splines, [(~np.isnan(s)).astype(float) for s in seen], False, sigma
+    splines, weights, robust = _smoothed(given, dt, degree, clean, sigma, loss)
+    if clean:
+        sigma = noise_floor(np.concatenate(seen))
+    elif sigma is None:
+        weights = _by_record(splines, seen, weights, pieces)
+        sigma = residual_scale(splines, seen, weights)
+    return splines, weights, robust, sigma
+
+
 def _own_units(splines: Sequence[SmoothingSpline]) -> tuple[float, float]:
     """The std of the smoothed records, and their tc = std(u0)/std(u1)."""
     amplitude = float(np.std(np.concatenate([s.jets(0)[:, 0] for s in splines])))
@@ -307,6 +353,7 @@ def prepare(
     shortest: float = SHORTEST_PIECE,
     loss: Loss = "gaussian",
     rails: Rails | None = None,
+    colour: Colour | None = None,
 ) -> Prepared:
     """Smooth, measure and scale one or several records of one system, sampled alike.
 
@@ -314,7 +361,8 @@ def prepare(
     to scale by (default: the records' own std and tc); stretches below ``shortest`` (in tc) are not used.
     ``loss``: "student" weighs samples by how far they lie from the smoothed record, for heavy tails and outliers;
     "auto" does so where more samples lie beyond four MAD-σ than Gaussian noise would put there.  ``rails``: limits in
-    the record's unit at which samples are one-sided (default: where the records are clipped).
+    the record's unit at which samples are one-sided (default: where the records are clipped).  ``colour``: of the noise
+    (default: found, and white where ``sigma`` is given, the loss is "student" or samples are one-sided).
     """
     dt = _common_step(records)
     limits = common_rails(records) if rails is None else rails
@@ -327,12 +375,8 @@ def prepare(
     seen, side = [part.seen for part in parts], np.concatenate([part.side for part in parts])
     clipped = bool(side.any())
     clean = sigma is None and not clipped and all(map(is_clean, seen))
-    splines, weights, robust = _smoothed(parts, dt, degree, clean, sigma, loss)
-    if clean:
-        sigma = noise_floor(np.concatenate(seen))
-    elif sigma is None:
-        weights = _by_record(splines, seen, weights, pieces)
-        sigma = residual_scale(splines, seen, weights)
+    colour = colour or _shown_colour(seen, sigma, loss, clean or clipped)
+    splines, weights, robust, sigma = _measured(parts, pieces, dt, degree, clean, sigma, loss, colour)
     present = np.where(side != 0.0, 1.0, np.concatenate(weights))
     amplitude, time = units or _own_units(splines)
     return Prepared(
@@ -348,4 +392,5 @@ def prepare(
         robust or spiked,
         side if clipped else None,
         limits if clipped else UNLIMITED,
+        colour=colour,
     )
