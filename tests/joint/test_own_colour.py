@@ -46,7 +46,7 @@ def test_an_equation_under_coloured_noise():
         if c.part == "P":
             assert abs(c.value - true[c.powers]) < 4.0 * c.standard_error
     found = model.dynamics.identified
-    assert found.colour.correlation == pytest.approx(0.9, abs=0.05)
-    assert Identified.from_json(found.to_json()).colour == found.colour
+    assert found.noise.colour.correlation == pytest.approx(0.9, abs=0.05)
+    assert Identified.from_json(found.to_json()).noise.colour == found.noise.colour
     left = model.dynamics.residuals[1:]
     assert abs(own_correlation(left)) < 4.0 / np.sqrt(left.size)

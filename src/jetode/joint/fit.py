@@ -329,7 +329,7 @@ def fit_joint(
         return _unfollowed(interrupt)
     units = prepared.amplitude, prepared.time
     identified = Identified(
-        fit.terms, *units, level, covariance, prepared.robust, rails=prepared.rails, colour=prepared.colour
+        fit.terms, *units, level, covariance, prepared.robust, rails=prepared.rails, noise=prepared.noise
     )
     paths = describe(identified, prepared, data, fit, [r.n for r in request.records])
     return JointFit(

@@ -13,6 +13,7 @@ import numpy as np
 
 from jetode.joint.candidates import Interrupt
 from jetode.joint.forms.pole_free import candidate
+from jetode.joint.noise import Noise
 from jetode.joint.own_noise import own_correlation
 from jetode.joint.problem import Prepared
 from jetode.joint.request import Request
@@ -34,12 +35,12 @@ def with_own_colour(request: Request, order: int, interrupt: Interrupt) -> Reque
     if colour == WHITE:
         return request
     for _ in range(ROUNDS):
-        moved = _left_by_a_path(replace(prepared, colour=colour), order, interrupt)
+        moved = _left_by_a_path(replace(prepared, noise=Noise(colour)), order, interrupt)
         settled = moved is None or abs(moved.correlation - colour.correlation) < SETTLED * (1.0 - colour.correlation)
         colour = moved or colour
         if settled or interrupt():
             break
-    return replace(request, colour=colour, begun={})
+    return replace(request, noise=Noise(colour), begun={})
 
 
 def _left_by_a_path(prepared: Prepared, order: int, interrupt: Interrupt) -> Colour | None:

@@ -20,6 +20,7 @@ from jetode.equations.regular import RegularClosure
 from jetode.equations.rows import Coupled
 from jetode.equations.state_jets import offset_and_factor
 from jetode.joint.candidates import states_for
+from jetode.joint.noise import PLAIN, Noise
 from jetode.joint.parts import equation_of, equation_terms
 from jetode.joint.problem import CLEAN_SIGMA, CLEAN_STEP, FEWEST_SAMPLES, KINK_STEP, Loss, Prepared, prepare, stretches
 from jetode.joint.search_settings import DECISION, SEARCH
@@ -30,6 +31,7 @@ from jetode.joint.weak_fit import weak_data, weak_path
 from jetode.records.series import Series
 from jetode.signal.artefacts import UNLIMITED, Rails
 from jetode.signal.colour import WHITE, Colour
+from jetode.signal.growth import EVEN, Growth
 from jetode.signal.scales import Unsuitable
 from jetode.support.arrays import FloatArray
 from jetode.support.errors import InputError
@@ -64,7 +66,8 @@ class Identified:
     """An equation as the fit sees it: dimensionless terms (hidden coordinates at unit spread), units, noise, and the
     covariance of the free coefficients.  ``jump``: std per √tc of the process noise that drives its learned rows (or
     all from ``driven`` on) where the equation is not exact (docs/mathematics.md (4.13)), 0 where it is.  ``rails``: the
-    limits of the record's range, in its unit, where its samples are one-sided.  ``colour``: of the noise."""
+    limits of the record's range, in its unit, where its samples are one-sided.  ``noise``: what is known
+    of it beside its level."""
 
     terms: Terms
     amplitude: float
@@ -75,7 +78,7 @@ class Identified:
     jump: float = 0.0
     driven: int | None = None
     rails: Rails = UNLIMITED
-    colour: Colour = WHITE
+    noise: Noise = PLAIN
 
     @property
     def loss(self) -> Loss:
@@ -85,7 +88,7 @@ class Identified:
     def prepared(self, records: Sequence[Series], shortest: float = SHORTEST_PAST) -> Prepared:
         """Records in its units, with its noise, its loss and its limits; stretches below ``shortest`` tc not used."""
         sigma, units = self.sigma * self.amplitude, (self.amplitude, self.time)
-        return prepare(records, self.terms.dimension, sigma, units, shortest, self.loss, self.rails, self.colour)
+        return prepare(records, self.terms.dimension, sigma, units, shortest, self.loss, self.rails, self.noise)
 
     @property
     def scaled(self) -> Equation:
@@ -148,7 +151,8 @@ class Identified:
                 {"row": int(r), "powers": list(e), "coefficient": float(c), "free": bool(f)} for r, e, c, f in rows
             ],
             **({"rails": [v if np.isfinite(v) else None for v in self.rails]} if self.rails != UNLIMITED else {}),
-            **({"colour": list(astuple(self.colour))} if self.colour != WHITE else {}),
+            **({"colour": list(astuple(self.noise.colour))} if self.noise.colour != WHITE else {}),
+            **({"growth": list(astuple(self.noise.growth))} if self.noise.growth != EVEN else {}),
             **({"elements": [_shape_to_plain(one) for one in terms.elements]} if terms.elements else {}),
             "covariance": self.covariance.tolist(),
         }
@@ -176,9 +180,9 @@ class Identified:
         amplitude, time, sigma = (float(data[name]) for name in ("amplitude", "time", "sigma"))
         noise = float(data.get("jump", 0.0)), data.get("driven")
         low, high = data.get("rails") or (None, None)
-        colour = Colour(*map(float, data.get("colour", ())))
+        known = Noise(Colour(*map(float, data.get("colour", ()))), Growth(*map(float, data.get("growth", ()))))
         rails = UNLIMITED[0] if low is None else float(low), UNLIMITED[1] if high is None else float(high)
-        return cls(terms, amplitude, time, sigma, covariance, bool(data["robust"]), *noise, rails, colour)
+        return cls(terms, amplitude, time, sigma, covariance, bool(data["robust"]), *noise, rails, known)
 
     def physical_jacobian(self, state: FloatArray) -> FloatArray:
         """∂(physical state)/∂(dimensionless state) at one dimensionless state."""

@@ -74,7 +74,7 @@ def parametric_bootstrap(model: Model, realizations: int = 50, seed: int = 0) ->
         records = [
             r.with_values(np.where(np.isnan(r.values), np.nan, p.states[:, 0]) + model.noise_sigma * e)
             for r, p in zip(model.records, dynamics.paths, strict=True)
-            for e in (coloured_noise(r.n, dynamics.identified.colour.correlation, rng),)
+            for e in (coloured_noise(r.n, dynamics.identified.noise.colour.correlation, rng),)
         ]
         value = dict(zip(*canonical_vector(refit(dynamics.identified, records).regular), strict=True))
         refits.append([value.get((c.part, c.powers), 0.0) for c in listed])
