@@ -8,10 +8,13 @@ from scipy.integrate import quad
 from scipy.stats import t as student
 
 from jetode.experiments.trust.records import record
-from jetode.joint.own_noise import reweighted, weighs_tails
-from jetode.joint.problem import STUDENT_DOF, T_SCALE, heavy_tailed, prepare, tail_factor
+from jetode.joint.noise import STUDENT_DOF, T_SCALE, heavy_tailed, tail_factor
+from jetode.joint.own_noise import grown, reweighted, weighs_tails
+from jetode.joint.path import Identified
+from jetode.joint.problem import prepare
 from jetode.reconstruction.joint_method import joint
 from jetode.records.series import Series
+from jetode.signal.growth import EVEN
 from jetode.signal.noise import add_noise
 
 
@@ -74,3 +77,36 @@ def test_heavy_tails_do_not_bend_the_coefficients_of_a_coarsely_sampled_record(s
     assert found.keys() == true.keys()
     off = [(found[e].value - true[e]) / found[e].standard_error for e in true]
     assert np.sqrt(np.mean(np.square(off))) < 1.5
+
+
+def test_noise_that_grows_is_weighed_by_the_path():
+    """A prepared record knows its growth, and with the weights of the true path residuals are of one size, σ."""
+    signal = np.sin(0.1 * np.arange(4000)) + 0.5 * np.sin(0.1618 * np.arange(4000))
+    values = add_noise(signal, 0.1, np.random.default_rng(2), "multiplicative")
+    values[50] = np.nan
+    prepared = prepare([Series(values, 0.1)], 3, loss="auto")
+    assert prepared.noise.growth.share > 0.9 and not weighs_tails(prepared)
+    assert prepared.sigma == pytest.approx(0.1, rel=0.1)
+    own = grown(prepared, signal / prepared.amplitude, again=True)
+    assert own.present[50] == 0.0 and own.noise.growth.share > 0.9
+    left = (own.y - signal / own.amplitude)[own.present > 0.0] * np.sqrt(own.present[own.present > 0.0])
+    large = np.abs(signal[own.present > 0.0]) > np.std(signal)
+    assert np.std(left[large]) == pytest.approx(np.std(left[~large]), rel=0.15)
+    assert np.std(left) == pytest.approx(0.1, rel=0.05)
+    assert prepare([Series(values, 0.1)], 3, loss="gaussian").noise.growth == EVEN  # said to be of one kind
+
+
+@pytest.mark.slow  # one whole fit
+def test_an_equation_under_noise_that_grows():
+    """A drawn jerk flow with noise of so many per cent of the reading: the true terms, each coefficient within four
+    standard errors, and the same after a file."""
+    drawn = record(1014)
+    model = joint(drawn.series)
+    true = drawn.truth.P
+    assert model.verdict.grade == "exact"
+    assert {c.powers for c in model.coefficients() if c.part == "P"} == set(true)
+    for c in model.coefficients():
+        if c.part == "P":
+            assert abs(c.value - true[c.powers]) < 4.0 * c.standard_error
+    found = model.dynamics.identified
+    assert Identified.from_json(found.to_json()).noise == found.noise and found.noise.growth.share > 0.9

@@ -18,6 +18,7 @@ from jetode.joint.forms.base import PRIOR, Candidate
 from jetode.joint.forms.registry import ladder
 from jetode.joint.null_space_proposals import DEGREES, LINEAR, Proposal
 from jetode.joint.order_hints import false_neighbour_order, is_decay, repeats_itself
+from jetode.joint.own_colour import with_own_colour
 from jetode.joint.own_noise import POLISH_ITERATIONS, SIGMA_STEP, covariance_of, refined, robust_covariance
 from jetode.joint.parts import equation_of, is_pole_constant, released
 from jetode.joint.path import Identified, StateFit, carried_through, describe, estimate_path, final_q, stepped
@@ -260,6 +261,7 @@ def identify_form(
     """
     effort = budget.effort()
     say("smoothing the record")
+    request = with_own_colour(request, request.order or 3, effort)
     prepared = request.prepared(request.order or 3)
     if prepared.clean and request.constraints == FREE and not request.functions.known:
         formed = null_space_form(request, prepared, effort, say)
@@ -334,12 +336,15 @@ def fit_joint(
         return _unfollowed(interrupt)
     fit = centre_pole(data, fit, found.price, interrupt)
     chi2 = fit.cost / data.n_samples
+    estimated = prepared.sigma * prepared.colour.innovation
     prepared, data, fit, level = refined(prepared, data, fit, request, interrupt)
     covariance = robust_covariance(prepared, data, fit)
     if not _all_finite(covariance, path_states(fit, data)):
         return _unfollowed(interrupt)
     units = prepared.amplitude, prepared.time
-    identified = Identified(fit.terms, *units, level, covariance, prepared.robust, rails=prepared.rails)
+    identified = Identified(
+        fit.terms, *units, level, covariance, prepared.robust, rails=prepared.rails, noise=prepared.noise
+    )
     paths = describe(identified, prepared, data, fit, [r.n for r in request.records])
     return JointFit(
         identified,
@@ -349,7 +354,7 @@ def fit_joint(
         tuple(paths),
         rivals_of(best, found),
         chi2,
-        level / prepared.sigma,
+        level * prepared.colour.innovation / estimated,
         found.margin(),
         found.score(),
         stability.result(),

@@ -8,7 +8,7 @@ samples up to and including that one.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from math import ceil
 from typing import Any
 
@@ -20,6 +20,7 @@ from jetode.equations.regular import RegularClosure
 from jetode.equations.rows import Coupled
 from jetode.equations.state_jets import offset_and_factor
 from jetode.joint.candidates import states_for
+from jetode.joint.noise import PLAIN, Noise
 from jetode.joint.parts import equation_of, equation_terms
 from jetode.joint.problem import CLEAN_SIGMA, CLEAN_STEP, FEWEST_SAMPLES, KINK_STEP, Loss, Prepared, prepare, stretches
 from jetode.joint.search_settings import DECISION, SEARCH
@@ -29,6 +30,8 @@ from jetode.joint.shooting.layout import RK8, Layout, Terms
 from jetode.joint.weak_fit import weak_data, weak_path
 from jetode.records.series import Series
 from jetode.signal.artefacts import UNLIMITED, Rails
+from jetode.signal.colour import WHITE, Colour
+from jetode.signal.growth import EVEN, Growth
 from jetode.signal.scales import Unsuitable
 from jetode.support.arrays import FloatArray
 from jetode.support.errors import InputError
@@ -63,7 +66,8 @@ class Identified:
     """An equation as the fit sees it: dimensionless terms (hidden coordinates at unit spread), units, noise, and the
     covariance of the free coefficients.  ``jump``: std per √tc of the process noise that drives its learned rows (or
     all from ``driven`` on) where the equation is not exact (docs/mathematics.md (4.13)), 0 where it is.  ``rails``: the
-    limits of the record's range, in its unit, where its samples are one-sided."""
+    limits of the record's range, in its unit, where its samples are one-sided.  ``noise``: what is known
+    of it beside its level."""
 
     terms: Terms
     amplitude: float
@@ -74,11 +78,17 @@ class Identified:
     jump: float = 0.0
     driven: int | None = None
     rails: Rails = UNLIMITED
+    noise: Noise = PLAIN
 
     @property
     def loss(self) -> Loss:
         """The loss its paths are estimated with."""
         return "student" if self.robust else "gaussian"
+
+    def prepared(self, records: Sequence[Series], shortest: float = SHORTEST_PAST) -> Prepared:
+        """Records in its units, with its noise, its loss and its limits; stretches below ``shortest`` tc not used."""
+        sigma, units = self.sigma * self.amplitude, (self.amplitude, self.time)
+        return prepare(records, self.terms.dimension, sigma, units, shortest, self.loss, self.rails, self.noise)
 
     @property
     def scaled(self) -> Equation:
@@ -141,6 +151,8 @@ class Identified:
                 {"row": int(r), "powers": list(e), "coefficient": float(c), "free": bool(f)} for r, e, c, f in rows
             ],
             **({"rails": [v if np.isfinite(v) else None for v in self.rails]} if self.rails != UNLIMITED else {}),
+            **({"colour": list(astuple(self.noise.colour))} if self.noise.colour != WHITE else {}),
+            **({"growth": list(astuple(self.noise.growth))} if self.noise.growth != EVEN else {}),
             **({"elements": [_shape_to_plain(one) for one in terms.elements]} if terms.elements else {}),
             "covariance": self.covariance.tolist(),
         }
@@ -168,8 +180,9 @@ class Identified:
         amplitude, time, sigma = (float(data[name]) for name in ("amplitude", "time", "sigma"))
         noise = float(data.get("jump", 0.0)), data.get("driven")
         low, high = data.get("rails") or (None, None)
+        known = Noise(Colour(*map(float, data.get("colour", ()))), Growth(*map(float, data.get("growth", ()))))
         rails = UNLIMITED[0] if low is None else float(low), UNLIMITED[1] if high is None else float(high)
-        return cls(terms, amplitude, time, sigma, covariance, bool(data["robust"]), *noise, rails)
+        return cls(terms, amplitude, time, sigma, covariance, bool(data["robust"]), *noise, rails, known)
 
     def physical_jacobian(self, state: FloatArray) -> FloatArray:
         """∂(physical state)/∂(dimensionless state) at one dimensionless state."""
@@ -289,7 +302,7 @@ def describe(model: Identified, prepared: Prepared, data: Data, fit: Fit, length
     eliminated = linear.eliminate(fit.q, 0.0)
     covariances, mixed = eliminated.state_covariance(model.covariance)
     states = path_states(fit, data)
-    residual = np.where(data.weight > 0, (states[:, 0] - data.y) * np.sqrt(data.weight), np.nan)
+    residual = np.where(data.weight > 0, data.whitened(states[:, 0] - data.y) * np.sqrt(data.weight), np.nan)
     residual[data.side != 0.0 if data.side is not None else slice(0)] = np.nan  # one-sided samples have none
     physical = model.physical(states)
     ends = np.flatnonzero(data.layout.spans == 0)
@@ -358,11 +371,8 @@ def fit_state(regular: Equation, record: Series, sigma: float | None = None) -> 
 
 def paths_through(model: Identified, records: Sequence[Series]) -> tuple[StateFit, ...]:
     """The paths of a model through records other than its own, or its own again, in its units and with its noise."""
-    units = (model.amplitude, model.time)
     try:
-        prepared = prepare(
-            records, model.terms.dimension, model.sigma * model.amplitude, units, SHORTEST_PAST, model.loss, model.rails
-        )
+        prepared = model.prepared(records)
     except Unsuitable as reason:
         raise InputError(str(reason)) from None
     data, fit = estimate_path(model, prepared)
@@ -378,15 +388,13 @@ def past_length(model: Identified) -> float:
 def past_state(model: Identified, record: Series, sample: int) -> StateFit:
     """The state at ``sample`` from the samples up to it."""
     window = round(past_length(model) * model.time / record.dt)
-    begin, units = max(0, sample - window), (model.amplitude, model.time)
+    begin = max(0, sample - window)
     if not stretches(record.values[begin : sample + 1], record.dt, model.time, SHORTEST_PAST):
         shortest = max(SHORTEST_PAST * model.time, FEWEST_SAMPLES * record.dt)
         raise InputError(
             f"The state at sample {sample} needs a stretch of {shortest:.3g} time units before it. Got a shorter one."
         )
     stretch = record.slice(begin, sample + 1)
-    prepared = prepare(
-        [stretch], model.terms.dimension, model.sigma * model.amplitude, units, SHORTEST_PAST, model.loss, model.rails
-    )
+    prepared = model.prepared([stretch])
     data, fit = estimate_path(model, prepared)
     return describe(model, prepared, data, fit, [stretch.n])[0]

@@ -14,12 +14,15 @@ from typing import Literal
 import numpy as np
 
 from jetode.joint.jets import Jets
+from jetode.joint.noise import PLAIN, Noise, heavy_tailed, robust_scale, student_weights
 from jetode.joint.rails import Part, common_rails, without_long_runs
 from jetode.joint.shooting.gaussnewton import Data
 from jetode.joint.shooting.layout import RK4, RK8, make_layout
 from jetode.records.series import Series
 from jetode.signal.artefacts import UNLIMITED, Rails
-from jetode.signal.noise import MAD_TO_SIGMA, is_clean, noise_floor
+from jetode.signal.colour import WHITE, Colour, coloured_scale, noise_colour, smoothing_weight
+from jetode.signal.growth import EVEN, Growth, noise_growth
+from jetode.signal.noise import is_clean, noise_floor
 from jetode.signal.scales import Unsuitable, derivative_scale, filled
 from jetode.signal.spline import SmoothingSpline, smooth
 from jetode.support.arrays import FloatArray
@@ -35,12 +38,9 @@ SHORTEST_PIECE = 8.0  # tc: shorter stretches between gaps are not used
 LONGEST_RUN = 4.0  # tc: a longer clipped run is a gap; over a shorter one a bound on the signal keeps the path near it
 UNEVEN = 5.0  # standard errors by which the log variance of a record's noise must differ from that of all together
 COLOURED = 0.7  # of a given σ: a spline that leaves less has taken coloured noise for signal
-HEAVY_SHARE = 0.002  # of the samples beyond four MAD-σ that make a record heavy-tailed
 OUTLIER = 5.0  # MAD-σ: samples beyond do not shape the spline
 SPIKE = 0.2  # of std: a sample farther off its neighbours than this, and 8 MAD-σ, is no part of the signal
 SPIKE_ROUNDS = 8
-STUDENT_DOF = 4.0
-T_SCALE = 0.9106  # scale of Student's t with that many degrees of freedom over its MAD-σ: 0.6745/0.7407
 FEWEST_SAMPLES = 24  # in a stretch
 SMALLEST_SIGMA = 1e-9  # of std: what rounding and the integrator leave of a clean record
 
@@ -62,7 +62,8 @@ class Prepared:
     """The dimensionless problem: samples ``y`` (0 where missing), how far each counts (``present``: 0 missing, 1 in
     full), jets, noise, units, pieces, the longest piece's spline, whether outliers have to be borne with (spikes were
     left out, or the loss is robust), which samples are on the ``rails`` (in the record's unit) and one-sided, and the
-    ``step`` of the integrator; ``kinked``: whether what it integrates has kinks."""
+    ``step`` of the integrator; ``kinked``: whether what it integrates has kinks; ``noise``: what is known of it, whose
+    std is ``sigma`` whatever it is."""
 
     y: FloatArray
     present: FloatArray
@@ -78,6 +79,17 @@ class Prepared:
     rails: Rails = UNLIMITED
     step: float = STEP
     kinked: bool = False
+    noise: Noise = PLAIN
+
+    @property
+    def colour(self) -> Colour:
+        """Of the noise."""
+        return self.noise.colour
+
+    @property
+    def slow_sigma(self) -> float:
+        """The noise of what averages many samples, as the std of white noise that would do the same."""
+        return self.sigma * self.colour.slow
 
     @property
     def n_samples(self) -> int:
@@ -94,13 +106,18 @@ class Prepared:
         integrator, unless the record's own is wanted."""
         jets = self.jets if samples is None else self.jets.head(samples)
         n = jets.u.shape[0]
-        fine = sigma < CLEAN_SIGMA
+        fine = sigma * self.colour.innovation < CLEAN_SIGMA
         between = not fine and jets.u.shape[1] > 2  # Hermite needs u1 among the states
         length = (CLEAN_KINK_STEP if self.kinked else CLEAN_STEP) if fine else step or self.step
         layout = make_layout(jets.lengths, jets.spacing, length, node, interpolate=between)
         weight = self.present[:n] / sigma**2
         side = None if self.side is None else self.side[:n]
-        return Data(self.y[:n], weight, layout, RK8 if fine and not self.kinked else RK4, side=side)
+        tableau = RK8 if fine and not self.kinked else RK4
+        if self.colour == WHITE:
+            return Data(self.y[:n], weight, layout, tableau, side=side)
+        colour = self.colour.correlations(weight, jets.lengths)
+        weight /= 1.0 - np.maximum(colour, 0.0) ** 2
+        return Data(self.y[:n], weight, layout, tableau, colour=colour)
 
     def without_head(self, samples: int) -> Prepared:
         """The problem without its first ``samples`` samples (pieces that end there are left out)."""
@@ -136,18 +153,6 @@ def residual_scale(
     return float(np.sqrt(rss / (n - dof))) if dof < 0.5 * n else noise_floor(np.concatenate(parts))
 
 
-def robust_scale(values: Sequence[FloatArray]) -> float:
-    """1.4826 × median |r|."""
-    return MAD_TO_SIGMA * float(np.nanmedian(np.abs(np.concatenate(values))))
-
-
-def heavy_tailed(values: Sequence[FloatArray]) -> bool:
-    """More residuals beyond four MAD-σ than Gaussian noise (6e-5 of them) would leave."""
-    every = np.concatenate(values)
-    beyond = int(np.count_nonzero(np.abs(every) > 4.0 * robust_scale(values)))
-    return beyond > max(5, HEAVY_SHARE * every.size)
-
-
 def without_spikes(values: FloatArray) -> FloatArray:
     """Single samples far off the cubic through their four neighbours, far beyond what noise or curvature puts
     there, count as missing; the largest first, so that a spike does not take its neighbours along."""
@@ -174,22 +179,6 @@ def without_outliers(spline: SmoothingSpline, part: FloatArray, dt: float, degre
         far = np.abs(left) > OUTLIER * robust_scale([left])
         spline = smooth(filled(np.where(far, curve, part)), dt, degree, "gcv")
     return spline
-
-
-def student_weights(values: Sequence[FloatArray]) -> list[FloatArray]:
-    """Weights (ν + 1)/(ν + (r/s)²) of the Student-t likelihood, at most 1, 0 where missing."""
-    scale = robust_scale(values) * T_SCALE
-    weights = [np.minimum(1.0, (STUDENT_DOF + 1.0) / (STUDENT_DOF + (r / scale) ** 2)) for r in values]
-    return [np.where(np.isnan(w), 0.0, w) for w in weights]
-
-
-def tail_factor(values: FloatArray) -> float:
-    """By how much weights that follow their residuals widen the covariance of a weighted fit: with ψ(r) = w r,
-    mean ψ² mean w/(mean ψ'² mean w r²)."""
-    r = values[~np.isnan(values)]
-    w, z2 = student_weights([r])[0], (r / (robust_scale([r]) * T_SCALE)) ** 2
-    slope = np.where(w < 1.0, w * (STUDENT_DOF - z2) / (STUDENT_DOF + z2), 1.0)
-    return float(np.mean((w * r) ** 2) * np.mean(w) / (np.mean(slope) ** 2 * np.mean(w * r**2)))
 
 
 def split_at_gaps(values: FloatArray, longest: int, shortest: int, record: int) -> list[Piece]:
@@ -284,6 +273,65 @@ def _by_record(
     return [w / ratios[owner] for w, owner in zip(weights, owners, strict=True)]
 
 
+def _known_of(sigma: float | None, loss: Loss, special: bool) -> Noise | None:
+    """That it is plain, of a record that is clean or clipped or of whose noise something is said; else nothing."""
+    return PLAIN if sigma is not None or loss == "student" or special else None
+
+
+_Measured = tuple[list[SmoothingSpline], list[FloatArray], bool, float, Noise]
+
+
+def _measured(
+    given: Sequence[Part],
+    pieces: Sequence[Piece],
+    dt: float,
+    degree: int,
+    clean: bool,
+    sigma: float | None,
+    loss: Loss,
+    noise: Noise | None,
+) -> _Measured:
+    """Splines of the parts, weights of their samples, whether heavy tails made these other than 0 and 1, the noise's
+    std, as it was given or by what it shows of itself, and what else is known of it (None: found)."""
+    seen = [part.seen for part in given]
+    colour = noise_colour(seen) if noise is None else noise.colour
+    if colour != WHITE:
+        return _smoothed_under(colour, sigma or coloured_scale(seen, colour), given, dt, degree)
+    splines, weights, robust = _smoothed(given, dt, degree, clean, sigma, loss)
+    growth = noise.growth if noise else EVEN if loss == "gaussian" else None
+    if growth != EVEN:
+        even = _smoothed(given, dt, degree, clean, sigma, "gaussian")[:2]
+        grown, growth = _growing(*even, seen, growth)
+        splines, weights, robust = (even[0], grown, False) if growth != EVEN else (splines, weights, robust)
+    if clean:
+        sigma = noise_floor(np.concatenate(seen))
+    elif sigma is None:
+        weights = _by_record(splines, seen, weights, pieces)
+        sigma = residual_scale(splines, seen, weights)
+    return splines, weights, robust, sigma, Noise(growth=growth)
+
+
+def _smoothed_under(colour: Colour, sigma: float, given: Sequence[Part], dt: float, degree: int) -> _Measured:
+    """The same under noise of a known colour, which cross-validation would take for signal."""
+    laid = [filled(part.laid) for part in given]
+    chosen = [smoothing_weight(s, colour, sigma, (degree + 1) // 2) * dt**degree for s in laid]
+    splines = [smooth(s, dt, degree, "weight", weight=weight) for s, weight in zip(laid, chosen, strict=True)]
+    return splines, [(~np.isnan(part.seen)).astype(float) for part in given], False, sigma, Noise(colour)
+
+
+def _growing(
+    splines: Sequence[SmoothingSpline], weights: list[FloatArray], seen: Sequence[FloatArray], growth: Growth | None
+) -> tuple[list[FloatArray], Growth]:
+    """Weights of noise that grows with the signal as is known, or as what the splines leave does unless that has heavy
+    tails whatever the size; and how it grows."""
+    signals, left = [s.jets(0)[:, 0] for s in splines], residuals(splines, seen)
+    found = growth or noise_growth(np.concatenate(signals), np.concatenate(left))
+    sizes = [found.weights(s) for s in signals]
+    if growth is None and heavy_tailed([r * np.sqrt(w) for r, w in zip(left, sizes, strict=True)]):
+        return weights, EVEN
+    return [w * size for w, size in zip(weights, sizes, strict=True)], found
+
+
 def _own_units(splines: Sequence[SmoothingSpline]) -> tuple[float, float]:
     """The std of the smoothed records, and their tc = std(u0)/std(u1)."""
     amplitude = float(np.std(np.concatenate([s.jets(0)[:, 0] for s in splines])))
@@ -307,6 +355,7 @@ def prepare(
     shortest: float = SHORTEST_PIECE,
     loss: Loss = "gaussian",
     rails: Rails | None = None,
+    noise: Noise | None = None,
 ) -> Prepared:
     """Smooth, measure and scale one or several records of one system, sampled alike.
 
@@ -314,7 +363,8 @@ def prepare(
     to scale by (default: the records' own std and tc); stretches below ``shortest`` (in tc) are not used.
     ``loss``: "student" weighs samples by how far they lie from the smoothed record, for heavy tails and outliers;
     "auto" does so where more samples lie beyond four MAD-σ than Gaussian noise would put there.  ``rails``: limits in
-    the record's unit at which samples are one-sided (default: where the records are clipped).
+    the record's unit at which samples are one-sided (default: where the records are clipped).  ``noise``: what is
+    known of it (default: found, and nothing special where ``sigma`` or another loss is given, or samples are clipped).
     """
     dt = _common_step(records)
     limits = common_rails(records) if rails is None else rails
@@ -327,12 +377,8 @@ def prepare(
     seen, side = [part.seen for part in parts], np.concatenate([part.side for part in parts])
     clipped = bool(side.any())
     clean = sigma is None and not clipped and all(map(is_clean, seen))
-    splines, weights, robust = _smoothed(parts, dt, degree, clean, sigma, loss)
-    if clean:
-        sigma = noise_floor(np.concatenate(seen))
-    elif sigma is None:
-        weights = _by_record(splines, seen, weights, pieces)
-        sigma = residual_scale(splines, seen, weights)
+    known = noise or _known_of(sigma, loss, clean or clipped)
+    splines, weights, robust, sigma, noise = _measured(parts, pieces, dt, degree, clean, sigma, loss, known)
     present = np.where(side != 0.0, 1.0, np.concatenate(weights))
     amplitude, time = units or _own_units(splines)
     return Prepared(
@@ -348,4 +394,5 @@ def prepare(
         robust or spiked,
         side if clipped else None,
         limits if clipped else UNLIMITED,
+        noise=noise,
     )

@@ -14,8 +14,8 @@ import numpy as np
 from jetode.joint.forms.base import PRIOR
 from jetode.joint.own_noise import POLISH_ITERATIONS, covariance_of, refine_sigma
 from jetode.joint.parts import released
-from jetode.joint.path import SHORTEST_PAST, Identified, StateFit, describe, estimate_path, final_q
-from jetode.joint.problem import SMALLEST_SIGMA, prepare
+from jetode.joint.path import Identified, StateFit, describe, estimate_path, final_q
+from jetode.joint.problem import SMALLEST_SIGMA
 from jetode.joint.shooting.annealing import Schedule, anneal
 from jetode.records.series import Series
 from jetode.signal.scales import Unsuitable
@@ -32,10 +32,9 @@ class Refit:
 
 def refit(model: Identified, records: Sequence[Series]) -> Refit | None:
     """``model`` on ``records``, which hold its own and more samples; None where no path can be carried through them."""
-    units, order = (model.amplitude, model.time), model.terms.dimension
     lengths = [record.n for record in records]
     try:
-        prepared = prepare(records, order, model.sigma * model.amplitude, units, SHORTEST_PAST, model.loss, model.rails)
+        prepared = model.prepared(records)
     except Unsuitable as reason:
         raise InputError(str(reason)) from None
     data, path = estimate_path(model, prepared)

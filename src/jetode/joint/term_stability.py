@@ -37,17 +37,18 @@ class TermStability:
 
 
 def stretch(data: Data, first: int, last: int) -> Data:
-    """Nodes ``first`` to ``last``: the sample of the last node belongs to the next stretch, except at the end."""
+    """Nodes ``first`` to ``last``: the sample of the last node belongs to the next stretch, except at the end and under
+    coloured noise."""
     layout = data.layout
     begin, end = int(layout.first[first]), int(layout.first[last])
     weight = data.weight[begin : end + 1].copy()
     spans = layout.spans[first : last + 1].copy()
     if last < layout.first.size - 1:
-        weight[-1] = 0.0
+        weight[-1] *= data.colour is not None
         spans[-1] = 0
     part = layout._replace(first=layout.first[first : last + 1] - begin, spans=spans)
-    side = None if data.side is None else data.side[begin : end + 1]
-    return replace(data, y=data.y[begin : end + 1], weight=weight, layout=part, side=side)
+    side, colour = (None if each is None else each[begin : end + 1] for each in (data.side, data.colour))
+    return replace(data, y=data.y[begin : end + 1], weight=weight, layout=part, side=side, colour=colour)
 
 
 def contributions(data: Data, full: Terms, fit: Fit, count: int = STRETCHES) -> tuple[FloatArray, FloatArray]:

@@ -70,10 +70,11 @@ def weak_data(
 ) -> Data:
     """The shooting problem at noise level ``sigma`` with jumps that enter through the learned rows, or all from
     ``driven`` on; integrated no finer than misfits above the noise can show.  Clipped samples are taken as they are:
-    what is compared by its forecasts of the record forecasts them too."""
+    what is compared by its forecasts of the record forecasts them too.  So is coloured noise: its slow part cannot be
+    told from the jumps."""
     data = prepared.data(max(sigma, CLEAN_SIGMA), samples)
     weight = prepared.present[: data.y.size] / sigma**2
-    return replace(data, weight=weight, scale=jump_scales(terms, node_length(data), driven), side=None)
+    return replace(data, weight=weight, scale=jump_scales(terms, node_length(data), driven), side=None, colour=None)
 
 
 def node_length(data: Data) -> float:

@@ -12,12 +12,13 @@ import numpy as np
 
 from jetode.joint.own_noise import POLISH_ITERATIONS
 from jetode.joint.path import Identified, estimate_path, final_q
-from jetode.joint.problem import prepare
+from jetode.joint.problem import SHORTEST_PIECE
 from jetode.joint.shooting.annealing import Schedule, anneal
 from jetode.reconstruction.dynamics.base import Coefficient
 from jetode.reconstruction.dynamics.regular import RegularDynamics, canonical_vector
 from jetode.reconstruction.model import Model
 from jetode.records.series import Series
+from jetode.signal.noise import coloured_noise
 from jetode.support.arrays import FloatArray
 from jetode.support.errors import InputError
 
@@ -73,7 +74,7 @@ def parametric_bootstrap(model: Model, realizations: int = 50, seed: int = 0) ->
         records = [
             r.with_values(np.where(np.isnan(r.values), np.nan, p.states[:, 0]) + model.noise_sigma * e)
             for r, p in zip(model.records, dynamics.paths, strict=True)
-            for e in (rng.standard_normal(r.n),)
+            for e in (coloured_noise(r.n, dynamics.identified.noise.colour.correlation, rng),)
         ]
         value = dict(zip(*canonical_vector(refit(dynamics.identified, records).regular), strict=True))
         refits.append([value.get((c.part, c.powers), 0.0) for c in listed])
@@ -83,10 +84,7 @@ def parametric_bootstrap(model: Model, realizations: int = 50, seed: int = 0) ->
 
 def refit(model: Identified, records: list[Series]) -> Identified:
     """The same terms fitted to other records, from the model's coefficients."""
-    units = (model.amplitude, model.time)
-    prepared = prepare(
-        records, model.terms.dimension, model.sigma * model.amplitude, units, loss=model.loss, rails=model.rails
-    )
+    prepared = model.prepared(records, SHORTEST_PIECE)
     data, path = estimate_path(model, prepared)
     last = final_q(model.sigma)
     fit = anneal(data, model.terms, path.states, Schedule((30.0 * last, last), POLISH_ITERATIONS), rescale=False)

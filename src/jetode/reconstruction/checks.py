@@ -329,6 +329,8 @@ def notes(e: AnyEvidence) -> tuple[tuple[str, str], ...]:
     if not isnan(e.spectrum_distance):
         name = "Share of power at other frequencies in a long run than in the record"
         out.append((name, f"{e.spectrum_distance:.2g}"))
+    if e.memory:
+        out.append(("Correlation of neighbouring samples of the noise", f"{e.memory:.2f}"))
     if e.exhausted:
         out.append(("The search tried every form", "no: it ended at its bound of iterations"))
     if e.sufficiency is not None:

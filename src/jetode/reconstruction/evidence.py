@@ -47,7 +47,8 @@ class Evidence:
     errors; ``own_motion``: of a decay, the share of its last coordinate's variance that is no function of the others;
     ``unnamed``: how many of the coefficients are the modes of a curve without a name; ``functions``: how many functions
     of one coordinate stand in the equation; ``told``: how many numbers a record tells that repeats itself, else inf;
-    ``repeated``: the chance that noise repeats as much with that record's period as the residuals do, else 1.
+    ``repeated``: the chance that noise repeats as much with that record's period as the residuals do, else 1;
+    ``memory``: correlation of neighbouring samples of coloured noise, beyond which residuals are meant, 0 for white.
     """
 
     chi2: float
@@ -87,6 +88,7 @@ class Evidence:
     functions: int = 0
     told: float = inf
     repeated: float = 1.0
+    memory: float = 0.0
     kind: str = field(default="joint", init=False)
 
     def to_json(self) -> dict[str, Any]:

@@ -169,6 +169,7 @@ def gather(joint: JointFit, records: Sequence[Series], interrupt: Callable[[], b
         skill=apart.skill,
         held=apart.times,
         residual=model.sigma,
+        memory=model.noise.colour.correlation,
         margin=joint.margin,
         rival=min((r.delta_bic for r in joint.rivals if not r.superfluous), default=inf),
         oscillations=count_oscillations(smooth),
@@ -216,7 +217,9 @@ def _told(joint: JointFit) -> tuple[float, float]:
     model, longest = joint.identified, max(joint.paths, key=lambda p: np.count_nonzero(~np.isnan(p.states[:, 0])))
     present = ~np.isnan(longest.states[:, 0])
     signal = longest.states[present, 0] / model.amplitude
-    told = (numbers_told_beyond if joint.prepared.clean else numbers_told)(signal, model.sigma)
+    told = (numbers_told_beyond if joint.prepared.clean else numbers_told)(
+        signal, model.sigma * model.noise.colour.slow
+    )
     if told == inf or joint.prepared.clean:
         return told, 1.0
     return told, repeated_by_chance(signal, np.nan_to_num(longest.residuals[present]))

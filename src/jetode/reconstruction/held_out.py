@@ -14,7 +14,7 @@ from jetode.joint.candidates import states_for
 from jetode.joint.fit import JointFit
 from jetode.joint.own_noise import own_cost
 from jetode.joint.path import Identified, estimate_path, final_q, past_length, past_state, stepped
-from jetode.joint.problem import FEWEST_SAMPLES, Prepared, prepare, stretches
+from jetode.joint.problem import FEWEST_SAMPLES, Prepared, stretches
 from jetode.joint.search_settings import DECISION
 from jetode.joint.shooting.annealing import Schedule, anneal, settled
 from jetode.joint.shooting.gaussnewton import Data, Fit, path_states
@@ -93,10 +93,7 @@ def _whole_path(
 
 def _prepared(model: Identified, parts: Sequence[Series]) -> Prepared:
     """Parts of the records in the model's units, with its noise and its loss."""
-    units, sigma = (model.amplitude, model.time), model.sigma * model.amplitude
-    shortest = EXAMINATION.shortest_part
-    found = prepare(parts, model.terms.dimension, sigma, units, shortest, model.loss, model.rails)
-    return stepped(found, model.terms)
+    return stepped(model.prepared(parts, EXAMINATION.shortest_part), model.terms)
 
 
 def _refitted(

@@ -142,7 +142,8 @@ def _exact(e: Evidence) -> str:
             f"held-out stretch and {runs}."
         )
     followed = f"a held-out stretch is followed (χ² {e.held_out:.2f})"
-    return f"Residuals are white, {followed} and {runs}."
+    white = "white" if not e.memory else f"noise that remembers itself (correlation {e.memory:.2f}) and nothing else"
+    return f"Residuals are {white}, {followed} and {runs}."
 
 
 def judge_contest(evidence: ContestEvidence, readable: str | None, refused: Verdict) -> Verdict:

@@ -93,7 +93,7 @@ def _bic(models: Mapping[str, Model]) -> dict[str, float]:
     left: dict[str, tuple[FloatArray, int]] = {}
     for name, model in models.items():
         if isinstance(model.dynamics, RegularDynamics) and model.dynamics.residuals is not None:
-            residuals = model.dynamics.residuals * model.noise_sigma
+            residuals = model.dynamics.residuals * model.noise_sigma * model.dynamics.identified.noise.colour.innovation
             left[name] = residuals[~np.isnan(residuals)], len(model.coefficients())
     sigma = min((float(np.std(r)) for r, _ in left.values()), default=nan)
     return {

@@ -100,11 +100,18 @@ def _multiplicative(signal: FloatArray, rng: np.random.Generator) -> FloatArray:
 
 
 def _ar1(signal: FloatArray, rng: np.random.Generator, correlation: float = 0.9) -> FloatArray:
-    from scipy.signal import lfilter
-
     if not -1 < correlation < 1:
         raise InputError(f"The 'correlation' parameter must lie in (-1, 1). Got {correlation} instead.")
-    drive = rng.standard_normal(signal.size)
+    return coloured_noise(signal.size, correlation, rng)
+
+
+def coloured_noise(n: int, correlation: float, rng: np.random.Generator) -> FloatArray:
+    """``n`` samples of unit variance, each with this ``correlation`` to the one before (white where it is 0)."""
+    drive = rng.standard_normal(n)
+    if correlation == 0.0:
+        return drive
+    from scipy.signal import lfilter
+
     drive[1:] *= math.sqrt(1.0 - correlation**2)  # the first sample has the stationary variance already
     return np.asarray(lfilter([1.0], [1.0, -correlation], drive), dtype=np.float64)
 

@@ -72,7 +72,7 @@ NONE = Functions(())
 def asks_for_function(prepared: Prepared, order: int, functions: Functions) -> bool:
     """Whether functions are worth to be looked for before any polynomial: the weak form shows a curve."""
     weak = WeakForm.of(prepared, order) if functions.kinds else None
-    return weak is not None and Discovery.of(weak).asks_for_a_function(prepared.sigma)
+    return weak is not None and Discovery.of(weak).asks_for_a_function(prepared.slow_sigma)
 
 
 def function_stands_out(prepared: Prepared, order: int, functions: Functions) -> bool:
@@ -80,7 +80,7 @@ def function_stands_out(prepared: Prepared, order: int, functions: Functions) ->
     noise, and clearly less than powers and than quadratic polynomials, as a saturation at 15 % noise does, for whose
     many derivatives a free curve takes too many coefficients."""
     weak = WeakForm.of(prepared, order) if functions.kinds else None
-    return weak is not None and Discovery.of(weak).has_function(prepared.sigma, functions.kinds, functions.spread)
+    return weak is not None and Discovery.of(weak).has_function(prepared.slow_sigma, functions.kinds, functions.spread)
 
 
 def search_elements(
@@ -160,7 +160,7 @@ class Naming:
         if best is None:
             return False
         weak = self.discovery.weak
-        noise = weak.noise(self.problem.prepared.sigma) / float(weak.target @ weak.target)
+        noise = weak.noise(self.problem.prepared.slow_sigma) / float(weak.target @ weak.target)
         leaves = 1.0 + DISCOVERY.function_excess * DECISION.scatter(self.problem.data.n_samples)
         if best.left < leaves * noise and best.bic < self.discovery.quadratic() - DISCOVERY.gain:
             return True

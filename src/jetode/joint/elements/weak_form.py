@@ -52,7 +52,7 @@ class WeakForm:
         half = max(order + 2, round(how.half_width / spacing))
         stride = max(1, round(half / how.overlap))
         pieces = tuple(p for p in jets.pieces() if p.stop - p.start > 2 * half + 1)
-        y = np.where(prepared.present > 0.5, prepared.y, jets.u[:, 0])
+        y = np.where(prepared.present > (0.5 if prepared.robust else 0.0), prepared.y, jets.u[:, 0])
         if not pieces:
             return None
         empty = cls(order, spacing, half, stride, pieces, jets.u, np.empty((0, 0)), np.empty(0))

@@ -37,8 +37,8 @@ def evaluate_path(states, coefficients, data, program, predicted, jumps, limit=N
     squares, most = (np.ones(states.shape[1]), np.inf) if limit is None else limit
     plain = data.weight if data.side is None else np.where(data.side == 0.0, data.weight, 0.0)
     none = np.empty((0, states.shape[1]))
-    cost = _flow(states, coefficients, data.y, plain, program, data.layout, data.tableau, predicted, jumps, none,
-                 squares, most, scratch)  # fmt: skip
+    cost = _flow(states, coefficients, data.y, plain, data.correlations, program, data.layout, data.tableau, predicted,
+                 jumps, none, squares, most, scratch)  # fmt: skip
     if data.side is None or cost == np.inf:
         return cost
     with np.errstate(over="ignore", invalid="ignore"):
@@ -63,8 +63,25 @@ def sample_states(states, coefficients, program, layout, tableau, out):
     every = layout._replace(stride=1)
     y, jumps = np.zeros(out.shape[0]), np.empty_like(states)
     squares, scratch = np.ones(states.shape[1]), path_scratch(program, tableau)
-    _flow(states, coefficients, y, np.zeros_like(y), program, every, tableau, np.empty_like(y), jumps, out, squares,
-          np.inf, scratch)  # fmt: skip
+    _flow(states, coefficients, y, np.zeros_like(y), y[:0], program, every, tableau, np.empty_like(y), jumps, out,
+          squares, np.inf, scratch)  # fmt: skip
+
+
+@leaf(**LEAF, forceinline=False)
+def _coloured_misfit(k, states, y, weight, colour, first, spans, predicted, jumps):
+    """Σ ω (r_i − φ_i r_{i−1})² of the samples after node k up to the next node's, which the segment has led to, and of
+    node k's own where a record begins."""
+    i = first[k]
+    before = predicted[i] - y[i]
+    total = weight[i] * before**2 if colour[i] < 0.0 else 0.0
+    for _ in range(spans[k]):
+        i += 1
+        ahead = predicted[i] if i < first[k] + spans[k] else states[k + 1, 0] - jumps[k, 0]
+        r = ahead - y[i]
+        if weight[i] > 0.0:
+            total += weight[i] * (r - colour[i] * before) ** 2
+        before = r
+    return total
 
 
 def path_scratch(program, tableau):
@@ -77,10 +94,11 @@ def path_scratch(program, tableau):
 
 @kernel(**KERNEL)
 def _flow(
-    states, coefficients, y, weight, program, layout, tableau, predicted, jumps, path, squares, most, scratch
+    states, coefficients, y, weight, colour, program, layout, tableau, predicted, jumps, path, squares, most, scratch
 ):  # fmt: skip
     """The samples along each segment, the jump after it and, where ``path`` has rows, the state at every step.  Returns
-    Σ ω r², or inf where that is no number or, with Σ jump²/q², has passed ``most``."""
+    Σ ω r², of coloured noise Σ ω (r_i − φ_i r_{i−1})², or inf where that is no number or, with Σ jump²/q², has passed
+    ``most``."""
     axes, chain, parent, variable, offsets, slots, _, _, _, elements = program
     first, spans, stride, substeps, spacing = layout
     a, b = tableau
@@ -129,9 +147,12 @@ def _flow(
             for c in range(d):
                 fill(left[c], right[c])
         for k in range(group, min(group + LANES, n_nodes)):
-            for i in range(first[k], first[k] + max(spans[k], 1)):
-                if weight[i] > 0.0:
-                    misfit += weight[i] * (predicted[i] - y[i]) ** 2
+            if colour.shape[0] > 0:
+                misfit += _coloured_misfit(k, states, y, weight, colour, first, spans, predicted, jumps)
+            else:
+                for i in range(first[k], first[k] + max(spans[k], 1)):
+                    if weight[i] > 0.0:
+                        misfit += weight[i] * (predicted[i] - y[i]) ** 2
             for c in range(d):
                 jumped += jumps[k, c] ** 2 / squares[c]
         if most < np.inf and not misfit + jumped <= most:

@@ -22,7 +22,7 @@ HALVED = 120  # nodes from which on a record is linearised in two halves: a tent
 # Backtracking along the Gauss–Newton step: at small q the valley is curved and a full step overshoots.
 STEP_LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03)
 FARTHEST = 1e6  # std: a path that jumps by more has blown up
-NOWHERE = np.empty(0, np.int64)
+NOWHERE, NO_COLOUR = np.empty(0, np.int64), np.empty(0)
 KEPT = 0.1  # of the tolerance: a step that gains what was promised to this has not done so by chance
 
 
@@ -30,7 +30,9 @@ KEPT = 0.1  # of the tolerance: a step that gains what was promised to this has 
 class Data:
     """What is fitted, dimensionless: samples ``y``, their weights 1/σ² (0 = missing), nodes, integrator, and the size
     of each coordinate's jumps relative to q (S of docs/mathematics.md (4.13); None: all alike).  ``side``: 1 where a
-    sample says only that the signal lies there or above, −1 there or below, 0 there (None: everywhere)."""
+    sample says only that the signal lies there or above, −1 there or below, 0 there (None: everywhere).  ``colour``:
+    the correlation of each sample's noise with that of the one before, (4.18), −1 where a record begins (None: the
+    noise is white); weights are then those of what is not foretold."""
 
     y: FloatArray
     weight: FloatArray
@@ -38,6 +40,18 @@ class Data:
     tableau: Tableau
     scale: FloatArray | None = None
     side: FloatArray | None = None
+    colour: FloatArray | None = None
+
+    @property
+    def correlations(self) -> FloatArray:
+        """``colour`` as the kernels take it, empty for white noise."""
+        return NO_COLOUR if self.colour is None else self.colour
+
+    def whitened(self, residuals: FloatArray) -> FloatArray:
+        """What each of the residuals has beyond what the one before foretells."""
+        if self.colour is None:
+            return residuals
+        return np.asarray(residuals - np.maximum(self.colour, 0.0) * np.concatenate([[0.0], residuals[:-1]]))
 
     @property
     def n_samples(self) -> int:
@@ -90,6 +104,7 @@ class Linearisation:
         self.diagonal = diagonal(self.arrow_info)
         self.misfit = np.inf
         self.y, self.weight = (data.y, data.weight) if data.side is None else (data.y.copy(), data.weight.copy())
+        self.colour = data.correlations
         self.scratch: tuple[FloatArray, ...] | None = None
         self.elimination_scratch: tuple[FloatArray, ...] | None = None
         self.n_free = f

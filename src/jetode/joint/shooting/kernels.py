@@ -87,6 +87,7 @@ def linearise(states, coefficients, slopes, linear):
 
     Per node: ``transitions`` A = ∂Φ/∂X, ``arrows`` B = ∂Φ/∂θ, ``defects`` c = Φ − X_{k+1}; from the samples of its
     segment ``info`` H, ``cross`` H_Xθ, ``gradient`` g; and, for the coefficients, ``arrow_info``, ``arrow_gradient``.
+    Under coloured noise a sample is what it leaves of the one before, and the last of a segment belongs to it.
     """
     data, program = linear.data, linear.program
     if linear.scratch is None:
@@ -94,13 +95,15 @@ def linearise(states, coefficients, slopes, linear):
     n, width = linear.n_free, padded(linear.n_free + 1)
     normal = np.zeros((width, width))
     _linearise(
-        states, coefficients, slopes, linear.y, linear.weight, program, data.layout, data.tableau, linear.scratch,
-        linear.transitions, linear.arrows, linear.defects, linear.info, linear.cross, linear.gradient, normal,
+        states, coefficients, slopes, linear.y, linear.weight, linear.colour, program, data.layout,
+        data.tableau, linear.scratch, linear.transitions, linear.arrows, linear.defects, linear.info, linear.cross,
+        linear.gradient, normal,
     )  # fmt: skip
     linear.arrow_info[:] = normal[:n, :n]
     linear.arrow_gradient[:] = normal[:n, n]
     at = data.layout.first
-    linear.misfit = float(normal[n, n] + np.dot(linear.weight[at], (states[: at.size, 0] - linear.y[at]) ** 2))
+    own = np.where(linear.colour[at] < 0.0, linear.weight[at], 0.0) if linear.colour.size else linear.weight[at]
+    linear.misfit = float(normal[n, n] + np.dot(own, (states[: at.size, 0] - linear.y[at]) ** 2))
 
 
 def _linearise_scratch(data, program, n_free):
@@ -120,7 +123,7 @@ def _linearise_scratch(data, program, n_free):
 
 @kernel(**KERNEL)
 def _linearise(
-    states, coefficients, slopes, y, weight, program, layout, tableau, scratch,
+    states, coefficients, slopes, y, weight, colour, program, layout, tableau, scratch,
     transitions, arrows, defects, info, cross, gradient, normal,
 ):  # fmt: skip
     axes, chain, parent, variable, offsets, slots, free_slots, free_offsets, partials, elements = program
@@ -131,6 +134,7 @@ def _linearise(
     n_nodes, d, columns = first.shape[0], len(axes), big_s.shape[1]
     left_value, left_slope, right_slope = ends[0], ends[1], ends[2]
     left, before, after, h, r, part, w = edges[0], edges[1], edges[2], edges[3], edges[4], edges[5], edges[6:]
+    coloured = colour.shape[0] > 0
     count = np.int64(0)  # not the constant 0, for which numba would compile the sum as well
     for group in range(0, n_nodes, LANES):
         longest = np.int64(0)
@@ -143,7 +147,7 @@ def _linearise(
                     big_s[c, e, lane] = 1.0 if c == e else 0.0
                     sums[c, e, lane] = 0.0
                 sums[c, columns, lane] = 0.0
-            if weight[first[k]] > 0.0:
+            if weight[first[k]] > 0.0 and not (coloured and colour[first[k]] >= 0.0):
                 sums[0, 0, lane] = weight[first[k]]
                 sums[0, columns, lane] = weight[first[k]] * (states[k, 0] - y[first[k]])
             if spans[k] == 0:
@@ -151,9 +155,10 @@ def _linearise(
         for at in range(0, longest, stride):
             _step_lengths(group, at, spans, stride, spacing, substeps, h)
             fill(left, x[0])
-            if stride > 1:
+            if stride > 1 or coloured:
                 for e in range(columns):
                     fill(left_value[e], big_s[0, e])
+            if stride > 1:
                 _slope_sensitivity(
                     axes, x, big_s, coefficients, slopes, chain, parent, variable, offsets, slots, free_slots,
                     free_offsets, partials, elements, tables[0], curves[0], through[0], jacobians[0], before,
@@ -177,14 +182,19 @@ def _linearise(
                 for lane in range(LANES):
                     k = min(group + lane, n_nodes - 1)
                     n, root = min(stride, spans[k] - at), 0.0
-                    if group + lane < n_nodes and m <= n and at + m < spans[k]:
+                    if group + lane < n_nodes and m <= n and at + m < spans[k] + coloured:
                         root = np.sqrt(weight[first[k] + at + m])
                     w0, w1, w2, w3 = _hermite(m / n, n * spacing) if m < n else (0.0, 0.0, 1.0, 0.0)
+                    if coloured and root > 0.0:
+                        phi = colour[first[k] + at + m]
+                        v0, v1, v2, v3 = _hermite((m - 1) / n, n * spacing) if m > 1 else (1.0, 0.0, 0.0, 0.0)
+                        w0, w1, w2, w3 = w0 - phi * v0, w1 - phi * v1, w2 - phi * v2, w3 - phi * v3
                     w[0, lane], w[1, lane], w[2, lane], w[3, lane] = root * w0, root * w1, root * w2, root * w3
                     r[lane] = 0.0
                     if root > 0.0:
                         seen = True
-                        r[lane] = -root * y[first[k] + at + m]
+                        i = first[k] + at + m
+                        r[lane] = -root * (y[i] - colour[i] * y[i - 1] if coloured else y[i])
                 if seen:
                     add_product(r, w[0], left)
                     add_product(r, w[1], before)
