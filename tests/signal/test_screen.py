@@ -9,22 +9,23 @@ from jetode.records.series import Series
 from jetode.signal.screen import DEFAULT, screen
 
 
-def slow_channel(n=4000, dt=0.025, noise=0.05):
-    """w of Cai's hyperchaos, w' = −3.3 x: its oscillations are long beside those of x, which moves it."""
+def slow_channels(count=4, n=4000, dt=0.025, noise=0.05):
+    """Stretches of w of Cai's hyperchaos, w' = −3.3 x: its oscillations are long beside those of x, which moves it."""
 
     def rates(_, s):
         x, y, z, w = s
         return [27.5 * (y - x), 3 * x + 19.3 * y - x * z + w, -2.9 * z + y**2, -3.3 * x]
 
-    t = 50.0 + dt * np.arange(n)
+    t = 50.0 + dt * np.arange(count * n)
     w = solve_ivp(rates, (0, t[-1]), [1.0, 1.0, 20.0, 1.0], "DOP853", t, rtol=1e-9, atol=1e-11).y[3]
-    return Series(w + noise * np.std(w) * np.random.default_rng(0).standard_normal(n), dt)
+    noisy = w + noise * np.std(w) * np.random.default_rng(0).standard_normal(w.size)
+    return [Series(stretch, dt) for stretch in noisy.reshape(count, n)]
 
 
 def test_a_channel_that_is_slower_than_its_system_is_not_given_up():
-    found = screen([slow_channel()])
-    assert found.nonlinear and not found.hopeless
-    assert max(found.gains) > 2 * DEFAULT.clearly
+    found = [screen([stretch]) for stretch in slow_channels()]
+    assert all(one.nonlinear and not one.hopeless for one in found)
+    assert np.mean([max(one.gains) for one in found]) > 2 * DEFAULT.clearly
 
 
 @pytest.mark.parametrize("decay", [0.95, 0.99])

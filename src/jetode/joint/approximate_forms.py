@@ -6,7 +6,7 @@ chooses, then fitted to the whole record.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -155,21 +155,25 @@ def _with_law(compared: list[Trial], interrupt: Interrupt) -> list[Trial]:
     """The same; where the joint fit has found a friction law (8.13) which the likelihood asks for too, with that law
     beside the other functions of x, and without those that have no more coefficients and are far less likely: forecasts
     of a few oscillations, which would choose the shortest, cannot tell what friction does over many."""
-    found = min((t for t in compared if t.name == JOINT and _law(t)), key=lambda t: t.bic, default=None)
+    lawful, lawless = ([t for t in compared if bool(_law(t)) is has] for has in (True, False))
+    found = min((t for t in lawful if t.name == JOINT), key=lambda t: t.bic, default=None)
     if found is None:
         return compared
-    lawful = [t for t in compared if _law(t)]
-    for trial in {t.weak.fit.terms.elements: t for t in compared if not _law(t)}.values():
-        weak, other = trial.weak, beside_force(trial.form, trial.weak.fit, _law(found))
-        if other is not None and len(weak.fit.terms.elements) == 1:
-            form, equation = other
-            around = weak.q / weak.sigma * max(trial.prepared.sigma, CLEAN_SIGMA)
-            path = path_states(weak.fit, weak.data)
-            begun = Begun("order 2, friction", form, form.terms(equation), path, around)
-            lawful += _on_stretch(trial.prepared, trial.order, [begun], interrupt)
+    for trial in {t.weak.fit.terms.elements: t for t in lawless}.values():
+        lawful += _lawful(trial, _law(found), interrupt)
     most = max(t.weak.free for t in lawful), min(t.bic for t in lawful) + DISCOVERY.gain
-    plain = [t for t in compared if not _law(t) and (t.weak.free > most[0] or t.bic < most[1])]
-    return [*lawful, *plain]
+    return [*lawful, *(t for t in lawless if t.weak.free > most[0] or t.bic < most[1])]
+
+
+def _lawful(trial: Trial, law: Sequence[str], interrupt: Interrupt) -> list[Trial]:
+    """An equation with one function, of x, with a friction law in place of what it has of v."""
+    weak, other = trial.weak, beside_force(trial.form, trial.weak.fit, law)
+    if other is None or len(weak.fit.terms.elements) != 1:
+        return []
+    form, equation = other
+    around = weak.q / weak.sigma * max(trial.prepared.sigma, CLEAN_SIGMA)
+    begun = Begun("order 2, friction", form, form.terms(equation), path_states(weak.fit, weak.data), around)
+    return _on_stretch(trial.prepared, trial.order, [begun], interrupt)
 
 
 def _law(trial: Trial) -> tuple[str, ...]:

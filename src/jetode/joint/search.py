@@ -74,8 +74,7 @@ def search(
     function has to beat it.  Of a record that ``repeats`` itself all rungs come before any function: on a closed curve
     functions and polynomials are alike.  Functions that are known stand in the equation, and nothing is searched."""
     if functions.known:
-        given = with_known(compared_on(prepared, order, fine=True), order, functions.known, interrupt)
-        return given or Found((), prepared.data(prepared.sigma), term_price(prepared.n_samples, library_size(order)))
+        return _given(prepared, order, functions, interrupt)
     asked = not repeats and asks_for_function(prepared, order, functions)
     named = _with_functions(prepared, order, functions, interrupt, progress) if asked else None
     if _names(named):
@@ -90,15 +89,19 @@ def search(
     if _names(named):
         return _rather_cubes(named, prepared, order, interrupt)
     lawful = _with_friction(prepared, order, functions, interrupt, progress)
-    if lawful is not None and lawful.satisfies():
-        return _beside(lawful, named)
-    first = _second_chance(prepared, order, before[0], first, interrupt, progress, constraints)
+    first = lawful or _second_chance(prepared, order, before[0], first, interrupt, progress, constraints)
     if first.satisfies():
         return _beside(first, named)
     found = climb(prepared, order, after, interrupt, progress, constraints, first.candidates)
     if found.satisfies() or constraints != FREE:
         return _beside(found, named)
     return _last(prepared, order, functions, interrupt, progress) or _likelier(named, found)
+
+
+def _given(prepared: Prepared, order: int, functions: Functions, interrupt: Interrupt) -> Found:
+    """The equation with functions that are known, or none."""
+    given = with_known(compared_on(prepared, order, fine=True), order, functions.known, interrupt)
+    return given or Found((), prepared.data(prepared.sigma), term_price(prepared.n_samples, library_size(order)))
 
 
 def _rungs(order: int, repeats: bool) -> tuple[tuple[Rung, ...], tuple[Rung, ...]]:
@@ -164,11 +167,12 @@ def _with_functions(
 def _with_friction(
     prepared: Prepared, order: int, functions: Functions, interrupt: Interrupt, progress: Progress
 ) -> Found | None:
-    """A spring with a friction law."""
+    """A spring with a friction law, where it satisfies."""
     if order != MECHANICS_ORDER or not functions.kinds or interrupt():
         return None
     progress("friction laws")
-    return with_spring(compared_on(prepared, order, fine=True), functions.kinds, interrupt)
+    found = with_spring(compared_on(prepared, order, fine=True), functions.kinds, interrupt)
+    return found if found is not None and found.satisfies() else None
 
 
 def _of_product(

@@ -55,12 +55,17 @@ def held_out(joint: JointFit, records: Sequence[Series], interrupt: Callable[[],
     held = _prepared(model, [records[i].slice(cuts[i], records[i].n) for i in rest])
     data = held.data(model.sigma)
     fit = _from_whole(joint, earlier, records, (held, data), [(i, cuts[i]) for i in rest])
-    if not fit.cost <= DECISION.gross * data.n_samples:  # lost, though it began where the whole fit's path is
+    if not fit.cost <= enough(data):  # it has stuck, though it began where the whole fit's path is
         again = estimate_path(earlier, held, interrupt)[1]
         fit = again if again.cost < fit.cost or not np.isfinite(fit.cost) else fit
     longest = max(rest, key=lambda i: records[i].n)
     found = _followed(joint, earlier, records, longest, cuts[longest])
     return replace(found, cost=own_cost(held, data, fit, model.sigma) / max(data.n_samples, 1))
+
+
+def enough(data: Data) -> float:
+    """The cost up to which a path follows its record."""
+    return DECISION.suspicious(data.n_samples) * data.n_samples
 
 
 def _from_whole(
@@ -108,7 +113,7 @@ def _refitted(
         nodes = np.where(np.isnan(nodes), states_for(prepared, model.scaled, data), nodes)
     last = final_q(model.sigma)
     fit = anneal(data, model.terms, nodes, Schedule((30 * last, last), 8), interrupt, rescale=False)
-    fit = settled(data, fit, DECISION.suspicious(data.n_samples) * data.n_samples, interrupt)
+    fit = settled(data, fit, enough(data), interrupt)
     return replace(model, terms=fit.terms)
 
 
@@ -155,9 +160,8 @@ def past_only(joint: JointFit, model: Identified, index: int, sample: int) -> Fl
     frozen = replace(model.terms, free=np.zeros_like(model.terms.free))
     nodes = path_states(joint.fit, joint.data)[begin + data.layout.first]
     fit = anneal(data, frozen, nodes, Schedule((30 * last, last), 8), rescale=False)
-    enough = DECISION.suspicious(data.n_samples) * data.n_samples
-    fit = settled(data, fit, enough)
-    return model.physical(fit.states[-1]) if fit.cost <= DECISION.gross * data.n_samples else None
+    fit = settled(data, fit, enough(data))
+    return model.physical(fit.states[-1]) if fit.cost <= enough(data) else None
 
 
 def _starts(known: BoolArray, cut: int, lead: int, horizon: int) -> list[int]:

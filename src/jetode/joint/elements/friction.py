@@ -219,13 +219,19 @@ def _selected(problem: Problem, every: Candidate, interrupt: Interrupt) -> Itera
     for law, bic in sorted(zip(chosen, predicted, strict=True), key=lambda p: p[1]):
         if bic > min(predicted) + SETTINGS.doubt or interrupt():
             break
-        own, equation = mechanics.with_law(law)
-        trial = anneal(problem.data, own.terms(equation), fit.states, TIGHT, interrupt)
-        if np.isfinite(trial.cost):
-            found = choose_terms(problem.data, replace(every, form=own, fit=trial), problem.price, interrupt)
-            found = settled(problem, found, interrupt) if law else found
-            if found.fit is not None and np.isfinite(found.bic) and meant(found.fit):
-                yield found
+        yield from _with_terms(problem, replace(every, form=mechanics.with_law(law)[0]), mechanics, law, interrupt)
+
+
+def _with_terms(
+    problem: Problem, every: Candidate, mechanics: Mechanics, law: Sequence[str], interrupt: Interrupt
+) -> Iterator[Candidate]:
+    """A form with some functions of v, its terms selected; nothing where no path follows."""
+    trial = anneal(problem.data, every.form.terms(mechanics.with_law(law)[1]), mechanics.states, TIGHT, interrupt)
+    if np.isfinite(trial.cost):
+        found = choose_terms(problem.data, replace(every, fit=trial), problem.price, interrupt)
+        found = settled(problem, found, interrupt) if law else found
+        if found.fit is not None and np.isfinite(found.bic) and meant(found.fit):
+            yield found
 
 
 def _predicted(model: Quadratic, every: Candidate, law: Sequence[str], price: float) -> float:
