@@ -19,15 +19,16 @@ from scipy.optimize import minimize_scalar
 
 from jetode.equations.curve_basis import basis
 from jetode.equations.element_terms import PlacedElement
-from jetode.equations.elements import Element
+from jetode.equations.elements import Element, kind_of
 from jetode.equations.equation import Equation
 from jetode.equations.polynomials import Library, evaluate
 from jetode.equations.regular import equation_of_rows
 from jetode.equations.rows import Coupled, Rows
-from jetode.joint.candidates import Found, Interrupt, Progress, states_for
+from jetode.joint.candidates import Found, Interrupt, Progress, by_bic, states_for
 from jetode.joint.elements.candidates import candidate_of, weak_solution
 from jetode.joint.elements.discover import DISCOVERY, Look, Suggestion, bic_of
 from jetode.joint.elements.fits import CLOSE, Fits, Named, fit_of, meant
+from jetode.joint.elements.likeness import other_names
 from jetode.joint.elements.naming import Functions
 from jetode.joint.elements.weak_form import PLACES, Argument, Projection, shared
 from jetode.joint.forms.affine_pole import GRID, affine_pole, pole_quantiles
@@ -210,7 +211,14 @@ def search_products(problem: Problem, functions: Functions, interrupt: Interrupt
 def _compared(fits: Fits, fitted: list[Named]) -> Found:
     """These and the names that are like the best of them, by BIC."""
     named = [one for one in fits.with_other_names(fitted) if meant(fit_of(one[0]))]
-    return fits.found([(centred(fits.problem, c, fits.interrupt), s) for c, s in fits.selected(named)])
+    chosen = fits.selected(named)
+    if not chosen:
+        return fits.found([])
+    problem, interrupt = fits.problem, fits.interrupt
+    best = min((c for c, _ in chosen), key=by_bic)
+    alike = [(with_terms_of(problem, c, best, interrupt), s) for c, s in chosen]
+    alike += renamed(problem, min(alike, key=lambda one: one[0].bic), fits.kinds, [s for _, s in chosen], interrupt)
+    return fits.found([(centred(problem, c, interrupt), s) for c, s in alike])
 
 
 def _plainest(suggestions: Sequence[Suggestion]) -> tuple[list[Suggestion], list[Suggestion]]:
@@ -240,6 +248,43 @@ def _fitted(problem: Problem, behind: Behind, suggestion: Suggestion, interrupt:
     return [(replace(candidate, fit=fit), suggestion)] if np.isfinite(fit.cost) else []
 
 
+def with_terms_of(problem: Problem, candidate: Candidate, best: Candidate, interrupt: Interrupt) -> Candidate:
+    """A function with the terms that another one has beside it, where they do (BIC): the selection of its own may have
+    stuck, and names are compared by what tells them apart."""
+    fit, wanted = fit_of(candidate), set(named_terms(fit_of(best).terms))
+    keep = np.array([p or t in wanted for p, t in zip(fit.terms.is_parameter, named_terms(fit.terms), strict=True)])
+    if keep.all() or candidate is best or interrupt():
+        return candidate
+    return _cheaper(problem, candidate, replace(candidate, fit=replace(fit, terms=fit.terms.select(keep))), interrupt)
+
+
+def renamed(
+    problem: Problem, best: Named, kinds: Sequence[str], done: Sequence[Suggestion], interrupt: Interrupt
+) -> list[Named]:
+    """Plain functions that no path was found for, in the place of the best one's with its terms and path: they can win
+    or cast doubt, and are lost where anything is loose."""
+    candidate, suggestion = best
+    fit, names, out = fit_of(candidate), {s.functions for s in done}, list[Named]()
+    wanted = set(named_terms(fit.terms))
+    plain = [kind for kind in kinds if len(kind_of(kind).parameters) <= SETTINGS.plain]
+    for other, terms, states in other_names(fit, suggestion, plain):
+        kept = terms.select(np.array([t in wanted for t in named_terms(terms)]))
+        if other.functions in names or interrupt():
+            continue
+        found = anneal(problem.data, kept, states, ONWARD, interrupt, ceiling=DECISION.selectable * fit.cost)
+        if np.isfinite(found.cost) and meant(found):
+            bic = found.cost + problem.price * float(found.terms.free.sum())
+            out.append((replace(candidate_of(other), fit=found, bic=bic), other))
+    return out
+
+
+def _cheaper(problem: Problem, before: Candidate, other: Candidate, interrupt: Interrupt) -> Candidate:
+    """Of a candidate and another with other terms or a narrower form at the same place the likelier (BIC), fitted."""
+    again = anneal(problem.data, fit_of(other).terms, fit_of(other).states, CLOSE, interrupt)
+    bic = again.cost + problem.price * float(again.terms.free.sum())
+    return replace(other, fit=again, bic=bic) if bic < before.bic else before
+
+
 def centred(problem: Problem, candidate: Candidate, interrupt: Interrupt) -> Candidate:
     """The pole at 0 where the record cannot tell it from 0 (BIC), before names are compared: a wrong one may need it
     elsewhere."""
@@ -247,6 +292,4 @@ def centred(problem: Problem, candidate: Candidate, interrupt: Interrupt) -> Can
     fit = fit_of(candidate)
     terms = form.terms(equation_of(fit.terms))
     kept = terms.select(np.array([term in set(named_terms(fit.terms)) for term in named_terms(terms)]))
-    again = anneal(problem.data, kept, fit.states, CLOSE, interrupt)
-    bic = again.cost + problem.price * float(kept.free.sum())
-    return replace(candidate, form=form, fit=again, bic=bic) if bic < candidate.bic else candidate
+    return _cheaper(problem, candidate, replace(candidate, form=form, fit=replace(fit, terms=kept)), interrupt)
