@@ -56,12 +56,10 @@ class FormSettings:
     tried: int = 5  # supports that are fitted to the whole record and forecast with
     share: float = 0.02  # of what is left unexplained, that a term of the shorter version must explain
     shares: tuple[float, ...] = (0.1, 0.5, 3.0, 20.0)  # the same for the versions that are tried while forecasts hold
-    one_path: float = 5e-3  # std: what an equation with a friction law may leave as one trajectory to be taken as such
 
 
 SETTINGS = FormSettings()
 MOST_WITH_FUNCTIONS = 4  # orders below it: a function of noisy higher derivatives cannot be told from a polynomial
-ONE_PATH = Schedule((1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5), 12)  # std per node: from jumps to none that count
 JOINT = "the joint fit's"
 LOOK = Schedule((1.0, 0.3, 0.1, 0.04), 3)
 TIGHT = 3e-3  # std per node: from here a joint fit of order 4 that follows is carried on; looser jumps would lose it
@@ -367,18 +365,4 @@ def on_whole(trial: Trial, interrupt: Interrupt) -> Trial | None:
         found.data, replace(path, terms=moved), found.sigma, marginal(found.data, replace(path, terms=moved))
     )
     kept = shifted if np.isfinite(shifted.likelihood) else found
-    return _as_one_path(replace(trial, weak=kept, joint=found.fit.terms.coefficients, stretch=weak), interrupt)
-
-
-def _as_one_path(trial: Trial, interrupt: Interrupt) -> Trial:
-    """An equation with a friction law whose one trajectory follows the whole record, with the coefficients of that:
-    where jumps may be taken, they carry what a frequency that is off by 10⁻⁴ does over many oscillations."""
-    weak = trial.weak
-    if not _law(trial) or interrupt():
-        return trial
-    data = weak_data(trial.prepared, SETTINGS.one_path, weak.fit.terms, weak.data.y.size, trial.driven)
-    fit = anneal(data, weak.fit.terms, weak.fit.states, ONE_PATH, interrupt)
-    found = rescaled(data, fit, SETTINGS.one_path, marginal(data, fit))
-    if not (np.isfinite(found.likelihood) and fit.misfit < data.n_samples):
-        return trial
-    return replace(trial, weak=found, joint=fit.terms.coefficients)
+    return replace(trial, weak=kept, joint=found.fit.terms.coefficients, stretch=weak)

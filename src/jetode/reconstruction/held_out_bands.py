@@ -2,7 +2,8 @@
 
 They are bands of the next samples, noise included, and hold whatever the model is, as long as the errors to come are
 like those that were held out.  Of a record that fades or grows they are not: there errors go with a power b of the size
-of the last oscillation, e ∝ A^b, which the held-out ones tell (1 where all shrinks alike, −1 under dry friction).
+of the last oscillation, e ∝ A^b, which the held-out ones tell (1 where all shrinks alike, −1 under dry friction, 0
+where an equation leaves only noise), those of the first oscillation or all, whichever makes the wider bands.
 """
 
 from __future__ import annotations
@@ -72,7 +73,9 @@ class HeldOutBands:
     ) -> HeldOutBands | None:
         """The same of a record that fades or grows: ``sizes`` before each start, and ``now`` at its end; starts in the
         order of time, so that the later half tells how much too narrow bands from an earlier one are."""
-        power = _power(errors, sizes)
+        first = errors[:, : max(2, round(period)) + 1]  # whose errors may go otherwise than all, which are mostly late
+        fades = now < float(np.exp(np.mean(np.log(sizes))))
+        power = (min if fades else max)(_power(first, sizes), _power(errors, sizes))  # nothing is taken to be easier
         scaled = errors / sizes[:, None] ** power
         found, half = cls.of(scaled, dt, period), errors.shape[0] // 2
         earlier = cls.of(scaled[:half], dt, period)
