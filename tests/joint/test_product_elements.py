@@ -5,7 +5,7 @@ import pytest
 
 from jetode.equations.elements import Element
 from jetode.experiments.elements.cases import CASES
-from jetode.joint.elements.likeness import replaced_product
+from jetode.joint.elements.likeness import alike, replaced_product
 from jetode.joint.elements.naming import CATALOGUE
 from jetode.joint.elements.product import Behind, likeliest, search_products
 from jetode.joint.parts import equation_of
@@ -67,6 +67,21 @@ def test_another_function_of_the_product_takes_the_place_of_one_that_is_like_it(
     other = replaced_product(equation, 0, Element("cosh", 0, (rate,), 1), samples)
     states = np.column_stack([np.ones(300), samples, np.zeros(300)])
     assert np.allclose(other.field(states)[:, 2], equation.field(states)[:, 2], rtol=1e-4)
+
+
+def test_functions_of_a_product_are_like_each_other_beside_a_constant_alone() -> None:
+    """No row has the product itself as a term: the rate is that of the best γ cosh(r v) + c, by brute force too."""
+    v = np.random.default_rng(0).uniform(-1.0, 4.0, 4000)
+    (found,) = alike(Element("exp", 0, (1.0,), 1), v, ["cosh"])
+    places = np.quantile(v, np.linspace(0.002, 0.998, 201))
+    rates = np.linspace(0.7, 1.3, 601)
+
+    def left(rate: float) -> float:
+        columns = np.column_stack([np.cosh(rate * places), np.ones_like(places)])
+        return float(np.sum((np.exp(places) - columns @ np.linalg.lstsq(columns, np.exp(places), rcond=None)[0]) ** 2))
+
+    assert found.partner == 1
+    assert found.parameters[0] == pytest.approx(rates[np.argmin([left(r) for r in rates])], abs=2e-3)
 
 
 @pytest.mark.slow

@@ -271,6 +271,19 @@ def test_bands_of_a_fading_record_widen_as_its_errors_have_grown():
     assert 0.85 < held[0] / rest < 0.97 and held[1] < held[0]
 
 
+def test_bands_do_not_shrink_with_the_motion_where_the_first_errors_are_noise():
+    """The first oscillation's errors are noise of one size, all later ones go with the square of the motion's."""
+    rng = np.random.default_rng(7)
+    sizes, leads, held, rest = np.geomspace(1.0, 0.3, 40), np.arange(40), 0.0, 100
+    for _ in range(rest):
+        late = 5.0 * (leads > 4) * rng.standard_normal((40, leads.size)) * sizes[:, None] ** 2
+        bands = HeldOutBands.relative(rng.standard_normal((40, leads.size)) + late, sizes, 0.15, 0.1, 4.0)
+        shown = bands.around(flat(5))
+        noise = rng.standard_normal(5)
+        held += np.mean((shown.lower <= noise) & (noise <= shown.upper))
+    assert held / rest > 0.85
+
+
 def test_a_contest_is_open_while_a_black_box_could_win():
     """Not where something explicit holds as long as trials can show; a simple method that does leaves it open."""
     assert contest(made("memory closure", "memory", 0.2)).open
