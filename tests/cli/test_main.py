@@ -248,6 +248,29 @@ def test_diagnose(folder):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+def test_ctrl_c_within_a_finaliser_is_neither_shown_nor_lost():
+    script = """
+import signal, sys, time
+import jetode.__main__ as entry
+import jetode.cli.main as command
+class Late:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+def run():
+    try:
+        late = Late()
+        del late
+        time.sleep(5)
+    except KeyboardInterrupt:
+        sys.exit(7)
+command.main = run
+entry.main()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (7, "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 @pytest.mark.parametrize("delay", [0.2, 0.7, 2.5, 4.0])
 @pytest.mark.parametrize(
     "arguments",

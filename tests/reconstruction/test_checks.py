@@ -96,6 +96,17 @@ def test_an_equation_that_leaves_only_noise_but_is_not_the_only_one_is_approxima
     assert judge(replace(GOOD, **change, held_out=2.0)).grade == "none"  # nothing else may be wrong with it
 
 
+def test_where_coefficients_are_uncertain_the_evidence_for_their_terms_has_to_be_strong():
+    """Off by up to 5 % at 15 % noise, where an exact equation may be off by 3.2 %; on a closed curve (6.5) is asked."""
+    uncertain = replace(GOOD, uncertainty=0.05, margin=5.0)
+    verdict = judge(uncertain)
+    assert verdict.grade == "approximate" and "off by 5 % on the motion" in verdict.reason
+    for enough in ({"margin": 7.0}, {"uncertainty": 0.03}, {"uncertainty": np.nan}, {"told": 40.0}):
+        assert judge(replace(uncertain, **enough)).trusted
+    assert judge(replace(uncertain, residual=0.3)).trusted  # of more noise as much is little
+    assert Evidence.from_json(uncertain.to_json()) == uncertain
+
+
 CYCLE = replace(GOOD, dimension=1.0, exponents=(0.0, -1.0, -2.0))
 
 

@@ -165,8 +165,13 @@ def recordings(
 @click.option(
     "--also", type=click.Path(path_type=Path), multiple=True, help="outcomes.csv of earlier sittings, to be added."
 )
+@click.option(
+    "--contest/--no-contest", default=True, help="Without: exact or not, three times as many records an hour."
+)
 @click.option("--out", type=click.Path(path_type=Path), default=Path("trust-out"), show_default=True)
-def trust(records: int, first: int, jobs: int, dask: str | None, also: tuple[Path, ...], out: Path) -> int:
+def trust(
+    records: int, first: int, jobs: int, dask: str | None, also: tuple[Path, ...], contest: bool, out: Path
+) -> int:
     """Records of systems drawn by their seeds: how often an exact grade is wrong, what bands and intervals hold.
 
     Every seed draws a flow, a coordinate, a length, a rate and a noise of its own, or a record without dynamics.  A
@@ -184,7 +189,7 @@ def trust(records: int, first: int, jobs: int, dask: str | None, also: tuple[Pat
     earlier = [table.read_rows(path) for path in also]
     outcomes = []
     with sweep.cluster(dask) if dask else sweep.jobs(jobs) as execute:
-        for found in bench.run(first, records, out, execute, lambda text: click.echo(text, err=True)):
+        for found in bench.run(first, records, out, execute, lambda text: click.echo(text, err=True), contest):
             click.echo(bench.line(found))
             outcomes.append(found)
     outcomes = table.merged([*earlier, outcomes])

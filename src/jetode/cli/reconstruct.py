@@ -47,6 +47,11 @@ WRITTEN = ("model.json", "forecast.csv", "report.html")
     "their parameters: sin:frequency=1:phase=0.",
 )
 @click.option("--structure", help="What is known of the equation: mechanics for x'' = f(x) + g(x').")
+@click.option(
+    "--contest/--no-contest",
+    default=None,
+    help="Whether forecasts without an equation are tried where none leaves only noise (default: yes).",
+)
 @click.option("--denominator-degree", type=int, help="Degree of D, for the paper's method (default: chosen).")
 @click.option("--numerator-degree", type=int, help="Degree of N, for the paper's method (default: chosen).")
 @click.option(

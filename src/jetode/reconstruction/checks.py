@@ -38,6 +38,12 @@ def _imitates(e: Evidence) -> bool:
     return not (e.clean and e.residual < LIMITS.exact)
 
 
+def _uncertain(e: Evidence) -> bool:
+    """Whether its standard errors allow an equation to be far off on the motion (6.7); where the record repeats itself
+    (6.5) is asked instead."""
+    return e.told == inf and e.uncertainty > LIMITS.uncertainty * LIMITS.field_error(e.residual)
+
+
 def _colour(e: Evidence) -> str:
     return " or the noise is coloured" if e.colour > LIMITS.colour else ""
 
@@ -68,6 +74,17 @@ AMBIGUITY: tuple[Check[Evidence], ...] = (
         lambda e: f"One term more or less fits as well (ΔBIC {e.margin:.1f}): the record cannot decide.",
         advice.undecided,
         at_least=LIMITS.margin,
+    ),
+    Check(
+        "ΔBIC of one term more or less, of an uncertain equation",
+        lambda e: e.margin,
+        lambda e: (
+            f"Its coefficients are uncertain: by their standard errors it may be off by {100 * e.uncertainty:.2g} % on "
+            f"the motion, and one term more or less fits nearly as well (ΔBIC {e.margin:.1f})."
+        ),
+        advice.undecided,
+        at_least=LIMITS.strong_margin,
+        applies=_uncertain,
     ),
 )
 

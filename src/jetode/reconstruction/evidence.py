@@ -48,7 +48,8 @@ class Evidence:
     ``unnamed``: how many of the coefficients are the modes of a curve without a name; ``functions``: how many functions
     of one coordinate stand in the equation; ``told``: how many numbers a record tells that repeats itself, else inf;
     ``repeated``: the chance that noise repeats as much with that record's period as the residuals do, else 1;
-    ``memory``: correlation of neighbouring samples of coloured noise, beyond which residuals are meant, 0 for white.
+    ``memory``: correlation of neighbouring samples of coloured noise, beyond which residuals are meant, 0 for white;
+    ``uncertainty``: how far the equation may be off on the motion by its own standard errors (6.7), NaN with functions.
     """
 
     chi2: float
@@ -89,6 +90,7 @@ class Evidence:
     told: float = inf
     repeated: float = 1.0
     memory: float = 0.0
+    uncertainty: float = nan
     kind: str = field(default="joint", init=False)
 
     def to_json(self) -> dict[str, Any]:

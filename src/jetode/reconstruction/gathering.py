@@ -19,6 +19,7 @@ from jetode.joint.fit import JointFit
 from jetode.joint.parts import curve_modes
 from jetode.paper.identify import Embedding
 from jetode.reconstruction.evidence import Evidence
+from jetode.reconstruction.field_uncertainty import field_uncertainty
 from jetode.reconstruction.held_out import HeldOut, held_out
 from jetode.reconstruction.settings import EXAMINATION, INTEGRATION
 from jetode.records.series import Series
@@ -189,6 +190,7 @@ def gather(joint: JointFit, records: Sequence[Series], interrupt: Callable[[], b
         clean=joint.prepared.clean,
         certainty=_certainty(joint),
         own_motion=own_motion(present) if run.transient else nan,
+        uncertainty=field_uncertainty(model, present),
         **vars(run),
     )
 

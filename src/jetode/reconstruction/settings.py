@@ -47,6 +47,8 @@ class Examination:
     redundant_degree: int = 5  # of the polynomial that may explain a decay's last coordinate by the others
     segment: float = 40.0  # of a periodogram: six periods of a sine
     band: float = 1.0  # 1/tc: frequencies compared, up to six times that of a sine
+    uncertainty: float = 0.9  # quantile of the field's error by its own standard errors: one in ten may be farther off
+    uncertain_points: int = 2000  # states of a path that this is looked at on: 1 to 2 % of its size
     paper_rollout: float = 50.0  # oscillations of a long run in the paper's verdict
     paper_reach: float = 1.5  # times the record's range on either side of its middle, there
 
@@ -77,12 +79,20 @@ class Limits:
     dimension: float = 1.5  # Kaplan–Yorke, below which an attractor is a closed curve: 1 of a cycle, 2 of a torus
     told: float = 2.0  # numbers of a periodic record over coefficients: those that fix them, and as many to check them
     repeated: float = 1e-4  # chance of residuals that repeat with the record: once in ten thousand right equations
+    field_floor: float = 2e-3  # rms of D u_n − N over D u_n: an equation farther off is not the one behind the record
+    field_per_noise: float = 0.2  # and so much of the noise more: five times what right equations are off by
+    uncertainty: float = 1.25  # times that, by its own standard errors: then a term that is missing may hide in them
+    strong_margin: float = 6.0  # and ΔBIC as for "margin", but strong evidence where that asks for positive (Raftery)
     plane: int = 2  # coordinates in which a closed curve has room and no more
     terms: int = DECISION.few_terms  # coefficients: with more, a polynomial imitates what it cannot state
     exact: float = 1e-6  # of std: a residual that no imitation leaves, however many its coefficients
     skill: float = 0.25  # oscillations that held-out forecasts must hold
     colour: float = 0.1  # correlation of neighbouring residuals from which noise is called coloured
     regular_misfit: float = 1e-3  # of N: up to here a closure obeys the crossing conditions (docs/mathematics.md §3)
+
+    def field_error(self, noise: float) -> float:
+        """How far an exact equation may be off on the motion, under noise of so many std."""
+        return self.field_floor + self.field_per_noise * noise
 
 
 LIMITS = Limits()

@@ -17,9 +17,9 @@ from jetode.support.files import write_text
 CODE = 12  # characters of the code's fingerprint that a row shows
 
 
-def run(first: int, count: int, out: Path, execute: Executor, say: Say) -> Iterator[Outcome]:
+def run(first: int, count: int, out: Path, execute: Executor, say: Say, contest: bool = True) -> Iterator[Outcome]:
     """The outcome of every seed, those on disk first, with the state of the code."""
-    tasks = [outcome.task(seed) for seed in range(first, first + count)]
+    tasks = [outcome.task(seed, contest) for seed in range(first, first + count)]
     state = {"commit": commit(), "code": code_fingerprint(outcome.__name__)[:CODE]}
     for _, chunk in finished(tasks, ChunkStore(out / "chunks"), execute, say):
         yield chunk.result | state
@@ -32,7 +32,7 @@ def line(found: Outcome) -> str:
     wrong = "WRONG" if found["grade"] == "exact" and found["wrong"] else ""
     return (
         f"seed {found['seed']:5} {found['kind']:7} {found['noise']:16} {found['level']:6.3f} {found['samples']:6} "
-        f"samples {found['grade']:12} {wrong:6}{found['cpu_seconds']:6.1f} s"
+        f"samples {found['grade']:13} {wrong:6}{found['cpu_seconds']:6.1f} s"
     )
 
 

@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from jetode.experiments.trust.outcome import NOT_CONTESTED
+
 Outcome = Mapping[str, Any]
-GRADES = ("exact", "approximate", "forecast", "none")
+GRADES = ("exact", "approximate", "forecast", "none", NOT_CONTESTED)
 LEVELS = ((0.0, 0.0), (0.0, 0.02), (0.02, 0.05), (0.05, 0.15), (0.15, 0.3), (0.3, 0.5))
 HALVES: dict[str, Callable[[int], bool]] = {
     "all seeds": lambda seed: True,
@@ -105,9 +107,9 @@ def text(outcomes: Sequence[Outcome]) -> str:
         lines.append(f"{half}: {len(part)} records, {exact} exact, {wrong_and_exact(part)} of them wrong")
         lines += [f"  {p.name:34} {p.held:.3f} ± {p.error:.3f} (n {p.count})" for p in points(part)]
     header = ("records", "count", *GRADES, "wrong_and_exact", "vpt", "seconds")
-    lines.append("  ".join(f"{name:>12}" if i else f"{name:36}" for i, name in enumerate(header)))
+    lines.append("  ".join(f"{name:>15}" if i else f"{name:36}" for i, name in enumerate(header)))
     for row in grade_rows(outcomes):
-        cells = [f"{row[name]:12.3g}" if name in ("vpt", "seconds") else f"{row[name]:12}" for name in header[1:]]
+        cells = [f"{row[name]:15.3g}" if name in ("vpt", "seconds") else f"{row[name]:15}" for name in header[1:]]
         lines.append("  ".join([f"{row['records']:36}", *cells]))
     return "\n".join(lines)
 
