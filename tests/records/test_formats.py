@@ -6,6 +6,7 @@ import struct
 import sys
 import zipfile
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -419,6 +420,14 @@ def test_declared_sizes_of_hdf5_and_matlab(tmp_path):
     savemat(tmp_path / "a.mat", {"x": np.zeros(10**7)}, do_compression=True)
     with pytest.raises(InputError, match="declares 80 MB"):
         read(tmp_path / "a.mat", dt=1.0)
+
+
+def test_what_the_hdf5_library_would_read_for_ever_is_refused(monkeypatch):
+    """An attribute whose heap was damaged (case 19014 of the fuzzer's seed 1795001234)."""
+    pytest.importorskip("h5py")
+    monkeypatch.setattr("jetode.records.formats.hdf5_walk.SECONDS", 4.0)
+    with pytest.raises(InputError, match="does not come to an end"):
+        read(Path(__file__).parent / "damaged" / "endless_attribute.h5", column="x")
 
 
 def test_what_packs_well_is_not_refused(tmp_path):

@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from jetode.records.formats import hdf5_walk
 from jetode.records.formats.arrays import Stored, table_of
 from jetode.records.formats.base import Format, library, refuse_bomb, register, understood
 from jetode.records.table import ArrayTable, Reading
 from jetode.records.units import SECONDS
+from jetode.support.errors import InputError
 
 WHAT = "an HDF5 file"
 MAGIC = b"\x89HDF\r\n\x1a\n"
@@ -33,6 +35,10 @@ def open_hdf5(path: Path, reading: Reading) -> ArrayTable:
 def stored_arrays(path: Path, skip: Callable[[str, Any], bool] = lambda name, item: False) -> list[Stored]:
     """Every array of numbers with what stands beside it."""
     h5py = library("h5py", "HDF5", "hdf5")
+    if not hdf5_walk.ends(path):
+        raise InputError(
+            f"{path.name} is damaged: the HDF5 library does not come to an end with it. Save it again, or as CSV."
+        )
     found: list[Stored] = []
     scalars: dict[str, dict[str, Any]] = {}
 
