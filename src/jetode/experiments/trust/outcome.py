@@ -2,7 +2,8 @@
 
 An exact equation is wrong where it is false on the true jets of the continuation, which no fit has seen: with
 u = (s, s', …) there and r = D(u) u_n − N(u), its error is rms(r) / rms(D u_n).  It may be as large as
-``LIMITS.field_error`` of the noise, about five times what right equations leave.
+``LIMITS.field_error`` of the noise, about five times what right equations leave under white noise; and larger where it
+is the true equation by the panel's rule (5.4): exactly the true terms, each within 10 % or 5 standard errors.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def measure(drawn: Drawn, seed: int, contest: bool = True) -> dict[str, Any]:
     error = field_error(model, drawn) if model.verdict.trusted else None
     return out | {
         "error": error,
-        "wrong": error is not None and not error <= LIMITS.field_error(drawn.about["level"]),
+        "wrong": is_far(error, drawn.about["level"]) and not is_the_truth(model, drawn),
         "intervals": intervals(model, drawn),
         **ahead(model, drawn),
     }
@@ -84,6 +85,17 @@ def field_error(model: Model, drawn: Drawn) -> float | None:
     size = float(np.sqrt(np.mean(left**2)))
     error = float(np.sqrt(np.mean((left - evaluate(closure.numerator, jets[:, : closure.order])) ** 2))) / size
     return error if isfinite(error) else float("inf")
+
+
+def is_far(error: float | None, level: float) -> bool:
+    """Whether an equation is farther off than right ones are under white noise of that level."""
+    return error is not None and not error <= LIMITS.field_error(level)
+
+
+def is_the_truth(model: Model, drawn: Drawn) -> bool:
+    """Whether an equation has the terms and coefficients of the true one (5.4)."""
+    truth = None if drawn.flow is None else drawn.flow.regular(drawn.coordinate)
+    return truth is not None and compare(model, truth, drawn.tc).right
 
 
 def intervals(model: Model, drawn: Drawn) -> list[int] | None:

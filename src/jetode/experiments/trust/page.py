@@ -13,6 +13,7 @@ from jetode.experiments.trust.summary import (
     grade_rows,
     graded,
     points,
+    right_but_far,
     sources,
     wrong_and_exact,
 )
@@ -66,7 +67,8 @@ PAGE = (
 (code {{ code }}){{ "" if loop.last else "; " }}{% endfor %}.
 {% if sources|length > 1 %}Different states of the code may grade the same record differently.{% endif %}</p>
 {% for half in halves %}<h2>{{ half.name }}</h2>
-<p>{{ half.count }} records, {{ half.exact }} graded exact, {{ half.wrong }} of these wrong.</p>
+<p>{{ half.count }} records, {{ half.exact }} graded exact, {{ half.wrong }} of these wrong
+(and {{ half.far }} the true equation, with coefficients farther off than white noise would leave them).</p>
 {{ half.diagram }}
 <div class="wide"><table><thead><tr><th>promise</th><th>held</th><th>±</th><th>n</th></tr></thead>
 {% for p in half.points %}<tr><td>{{ p.name }}</td><td>{{ '%.3f' % p.held }}</td><td>{{ '%.3f' % p.error }}</td>
@@ -100,6 +102,7 @@ def page(outcomes: Sequence[Outcome], command: str) -> str:
                 "count": len(part),
                 "exact": sum(o["grade"] == "exact" for o in part),
                 "wrong": wrong_and_exact(part),
+                "far": right_but_far(part),
                 "points": found,
                 "diagram": Markup(diagram(found)),
             }

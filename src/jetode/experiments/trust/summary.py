@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from jetode.experiments.trust.outcome import NOT_CONTESTED
+from jetode.experiments.trust.outcome import NOT_CONTESTED, is_far
 
 Outcome = Mapping[str, Any]
 GRADES = ("exact", "approximate", "forecast", "none", NOT_CONTESTED)
@@ -51,6 +51,12 @@ def sources(outcomes: Sequence[Outcome]) -> list[tuple[str, str, int]]:
 def wrong_and_exact(outcomes: Sequence[Outcome]) -> int:
     """How many exact equations are wrong."""
     return sum(o["grade"] == "exact" and bool(o["wrong"]) for o in outcomes)
+
+
+def right_but_far(outcomes: Sequence[Outcome]) -> int:
+    """How many exact equations are the true ones, with coefficients farther off than others of their noise."""
+    exact = [o for o in outcomes if o["grade"] == "exact" and not o["wrong"]]
+    return sum(is_far(o.get("error"), o["level"]) for o in exact)
 
 
 def grade_rows(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
@@ -104,7 +110,8 @@ def text(outcomes: Sequence[Outcome]) -> str:
     for half, mine in HALVES.items():
         part = [o for o in graded(outcomes) if mine(o["seed"])]
         exact = sum(o["grade"] == "exact" for o in part)
-        lines.append(f"{half}: {len(part)} records, {exact} exact, {wrong_and_exact(part)} of them wrong")
+        right = f" (and {far} far off with the true terms)" if (far := right_but_far(part)) else ""
+        lines.append(f"{half}: {len(part)} records, {exact} exact, {wrong_and_exact(part)} of them wrong{right}")
         lines += [f"  {p.name:34} {p.held:.3f} ± {p.error:.3f} (n {p.count})" for p in points(part)]
     header = ("records", "count", *GRADES, "wrong_and_exact", "vpt", "seconds")
     lines.append("  ".join(f"{name:>15}" if i else f"{name:36}" for i, name in enumerate(header)))

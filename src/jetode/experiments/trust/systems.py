@@ -8,12 +8,16 @@ draw is taken where a run neither leaves nor settles; its largest Lyapunov expon
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from math import isfinite
 
 import numpy as np
 
+from jetode.catalogue.exact_closure import derive_closure
 from jetode.equations.field import Field
 from jetode.equations.polynomials import Exponents, Polynomial, add, derivative, evaluate, multiply
+from jetode.equations.regular import RegularClosure
+from jetode.equations.regularise import regularise
 from jetode.integration.dop853 import Integration, Stop, integrate
 from jetode.integration.lyapunov import lyapunov_spectrum
 from jetode.support.arrays import FloatArray
@@ -21,6 +25,8 @@ from jetode.support.arrays import FloatArray
 Rows = tuple[Polynomial, ...]
 LINEAR: tuple[Exponents, ...] = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
 ONE: Exponents = (0, 0, 0)
+DIGITS = 6  # of coefficients, which are sums of numbers with two
+ROUNDING = 1e-9  # of coefficients of order 1
 
 
 @dataclass(frozen=True)
@@ -69,6 +75,17 @@ class Flow:
         for _ in range(order):
             found.append(add(*(multiply(derivative(found[-1], k), row) for k, row in enumerate(self.rows))))
         return tuple(found)
+
+    def regular(self, coordinate: int) -> RegularClosure | None:
+        """The exact regular closure (3.1) of x_i, or None where it has none of order 3."""
+        rows = [{e: Fraction(str(round(c, DIGITS))) for e, c in row.items()} for row in self.rows]
+        exact = derive_closure(rows, {LINEAR[coordinate]: Fraction(1)}).closure
+        found = None if exact is None else regularise(exact)
+        if found is None or found.regular is None or found.misfit > ROUNDING:
+            return None
+        parts = (found.regular.a, found.regular.D, found.regular.P)
+        a, big_d, big_p = ({e: c for e, c in part.items() if abs(c) > ROUNDING} for part in parts)
+        return RegularClosure(a, big_d, big_p, len(rows))
 
     def jet_values(self, coordinate: int, order: int, states: FloatArray) -> FloatArray:
         """(N, order + 1) values of them."""
