@@ -78,7 +78,7 @@ class Limits:
     )
     dimension: float = 1.5  # Kaplan–Yorke, below which an attractor is a closed curve: 1 of a cycle, 2 of a torus
     told: float = 2.0  # numbers of a periodic record over coefficients: those that fix them, and as many to check them
-    repeated: float = 1e-4  # chance of residuals that repeat with the record: once in ten thousand right equations
+    repeated: float = 1e-3  # chance of residuals that repeat with the record: once in a thousand right equations
     field_floor: float = 2e-3  # rms of D u_n − N over D u_n: an equation farther off is not the one behind the record
     field_per_noise: float = 0.2  # and so much of the noise more: five times what right equations are off by
     uncertainty: float = 1.25  # times that, by its own standard errors: then a term that is missing may hide in them
