@@ -430,6 +430,16 @@ def test_what_the_hdf5_library_would_read_for_ever_is_refused(monkeypatch):
         read(Path(__file__).parent / "damaged" / "endless_attribute.h5", column="x")
 
 
+def test_what_would_take_gigabytes_of_memory_is_refused_in_another_process():
+    """A length of an attribute (case 12652 of the fuzzer's seed 1795005555), for which libhdf5 takes 2 GB."""
+    pytest.importorskip("h5py")
+    resource = pytest.importorskip("resource")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(InputError, match="or it is damaged"):
+        read(Path(__file__).parent / "damaged" / "long_attribute.nc")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # kB
+
+
 def test_what_packs_well_is_not_refused(tmp_path):
     np.savez_compressed(tmp_path / "a.npz", x=np.repeat([0.0, 1.0, 0.5], 10**6), dt=1.0)
     assert read(tmp_path / "a.npz").n == 3 * 10**6

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from jetode.records.formats import hdf5_walk
 from jetode.records.formats.arrays import Stored, table_of
 from jetode.records.formats.base import Format, library, refuse_bomb, register, understood
+from jetode.records.formats.hdf5_walk import Walk
 from jetode.records.table import ArrayTable, Reading
 from jetode.records.units import SECONDS
 from jetode.support.errors import InputError
@@ -33,12 +34,15 @@ def open_hdf5(path: Path, reading: Reading) -> ArrayTable:
 
 
 def stored_arrays(path: Path, skip: Callable[[str, Any], bool] = lambda name, item: False) -> list[Stored]:
-    """Every array of numbers with what stands beside it."""
+    """Every array of numbers with what stands beside it; within :func:`understood`."""
     h5py = library("h5py", "HDF5", "hdf5")
-    if not hdf5_walk.ends(path):
+    walked = hdf5_walk.walk(path)
+    if walked is Walk.ENDLESS:
         raise InputError(
             f"{path.name} is damaged: the HDF5 library does not come to an end with it. Save it again, or as CSV."
         )
+    if walked is Walk.DAMAGED:
+        raise OSError(walked.value)
     found: list[Stored] = []
     scalars: dict[str, dict[str, Any]] = {}
 
