@@ -127,6 +127,8 @@ def test_an_equation_without_the_terms_of_its_fit_is_refused():
         (("diagnostics", "oscillation"), "long"),
         (("diagnostics", "evidence"), {"kind": "contest"}),
         (("diagnostics", "evidence"), [1.0]),
+        (("identified", "amplitude"), 5e-324),
+        (("identified", "time"), 1e300),
     ],
 )
 def test_what_a_forecast_or_an_export_reads_later_is_checked_when_loading(place, value):

@@ -15,6 +15,7 @@ from jetode.support.errors import InputError
 
 ExactPolynomial = dict[Exponents, Fraction]
 MAX_POWER = 20
+LARGEST = 10**300  # a float holds it
 TOO_LARGE = (float("inf"),)  # what Python reads a literal like 1e999 as
 
 
@@ -26,7 +27,11 @@ def parse_polynomial(
         tree = ast.parse(text.replace("^", "**").strip(), mode="eval").body
     except SyntaxError:
         raise InputError(f"The expression {text!r} cannot be read.") from None
-    return _Reader(text, tuple(variables), constants or {}, sines).read(tree)
+    reader = _Reader(text, tuple(variables), constants or {}, sines)
+    found = reader.read(tree)
+    if any(abs(c) > LARGEST for c in found.values()):
+        raise reader.refused("a number that is too large")
+    return found
 
 
 def to_floats(polynomial: Mapping[Exponents, Fraction]) -> Polynomial:
@@ -61,7 +66,7 @@ class _Reader:
             ):
                 return self._variable(len(self.variables) + self.variables.index(name))
             case _:
-                raise self._refused(ast.unparse(node))
+                raise self.refused(ast.unparse(node))
 
     def _binary(self, left: ExactPolynomial, operator: ast.operator, right: ExactPolynomial) -> ExactPolynomial:
         match operator:
@@ -74,22 +79,22 @@ class _Reader:
             case ast.Div():
                 divisor = self._number(right)
                 if divisor == 0:
-                    raise self._refused("a division by zero")
+                    raise self.refused("a division by zero")
                 return _scaled(left, 1 / divisor)
             case ast.Pow():
                 power = self._number(right)
                 if power.denominator != 1 or not 0 <= power <= MAX_POWER:
-                    raise self._refused(f"the power {power}")
+                    raise self.refused(f"the power {power}")
                 out = self._constant(Fraction(1))
                 for _ in range(int(power)):
                     out = _product(out, left)
                 return out
             case _:
-                raise self._refused(type(operator).__name__)
+                raise self.refused(type(operator).__name__)
 
     def _number(self, polynomial: ExactPolynomial) -> Fraction:
         if any(any(exponents) for exponents in polynomial):
-            raise self._refused("a variable in a divisor or exponent")
+            raise self.refused("a variable in a divisor or exponent")
         return sum(polynomial.values(), Fraction(0))
 
     def _constant(self, value: Fraction) -> ExactPolynomial:
@@ -98,7 +103,8 @@ class _Reader:
     def _variable(self, index: int) -> ExactPolynomial:
         return {tuple(int(i == index) for i in range(self.size)): Fraction(1)}
 
-    def _refused(self, what: str) -> InputError:
+    def refused(self, what: str) -> InputError:
+        """The sentence about what stands in the expression."""
         known = ", ".join((*self.variables, *self.constants))
         return InputError(f"The expression {self.text!r} must be a polynomial in {known}. Got {what} in it.")
 
