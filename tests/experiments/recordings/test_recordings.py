@@ -140,7 +140,7 @@ def test_a_folder_without_recordings_is_refused(tmp_path):
 class Continued:
     """A model that knows the sine, without noise: its forecast goes on from the last two samples of its past."""
 
-    noise_sigma = 0.0
+    noise_sigma, bands = 0.0, None
 
     class verdict:
         trusted, grade, reason, advice = True, "exact", "It is a sine.", ""

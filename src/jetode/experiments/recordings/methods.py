@@ -95,10 +95,10 @@ def _ours(case: Case) -> Runs:
         np.stack([ahead(model, past_of(record, int(end), case.period), case.steps) for end in ends], axis=1)
         for record, ends in zip(case.records, case.starts, strict=True)
     ]
-    if grade(model.verdict) == EXACT:
+    banded = any(np.isfinite(part[1, :, 1:]).any() for part in parts)
+    if banded and model.bands is None:
         parts = [with_noise(part, float(model.noise_sigma)) for part in parts]
     values, lower, upper = (tuple(part[i] for part in parts) for i in range(3))
-    banded = any(np.isfinite(part[:, 1:]).any() for part in lower)
     about = {
         "grade": grade(model.verdict),
         "trusted": bool(model.verdict.trusted),
@@ -127,8 +127,8 @@ def grade(verdict: Any) -> str:
 def with_noise(part: FloatArray, sigma: float) -> FloatArray:
     """Values and band of the signal (3, …) with the band of a noisy sample: half-widths and noise add in squares.
 
-    The bands of an exact model are those of the signal; a recording's next sample has its noise besides.  Bands from
-    held-out errors are of samples already.
+    The bands of an equation that leaves only noise are those of the signal; a recording's next sample has its noise
+    besides.  Bands from held-out errors are of samples already.
     """
     values, lower, upper = part
     below, above = (np.hypot(values - lower, TAIL * sigma), np.hypot(upper - values, TAIL * sigma))

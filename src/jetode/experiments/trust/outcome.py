@@ -113,13 +113,13 @@ def intervals(model: Model, drawn: Drawn) -> list[int] | None:
 def ahead(model: Model, drawn: Drawn) -> dict[str, Any]:
     """How long the forecast holds, in oscillations, and how much of the first one its 90 % and 50 % bands hold.
 
-    The bands of an exact equation are about the motion, those of another grade about what is measured.
+    Bands of an equation that leaves only noise are about the motion, those from held-out errors about what is measured.
     """
     assert drawn.ahead is not None and drawn.measured is not None
     dt = drawn.series.dt
     period = SETTINGS.oscillation * drawn.tc / dt
     forecast = model.forecast((drawn.ahead.size - 1) * dt)
-    truth = drawn.ahead if model.verdict.trusted else drawn.measured
+    truth = drawn.ahead if model.bands is None else drawn.measured
     shown = np.full(drawn.ahead.size, np.nan)
     shown[: forecast.values.size] = forecast.values[: shown.size]
     error = (shown - drawn.ahead) / float(np.std(drawn.ahead))
