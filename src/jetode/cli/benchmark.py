@@ -165,9 +165,7 @@ def recordings(
 @click.option(
     "--also", type=click.Path(path_type=Path), multiple=True, help="outcomes.csv of earlier sittings, to be added."
 )
-@click.option(
-    "--contest/--no-contest", default=True, help="Without: exact or not, three times as many records an hour."
-)
+@click.option("--contest/--no-contest", default=True, help="Without: exact or not, twice as many records an hour.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("trust-out"), show_default=True)
 def trust(
     records: int, first: int, jobs: int, dask: str | None, also: tuple[Path, ...], contest: bool, out: Path

@@ -76,8 +76,8 @@ def joint(
     whole catalogue; ``()``: none); with parameters that are known, in the record's unit,
     ``{"sin": {"frequency": 1.0, "phase": 0.0}}``, exactly the linear equation with these functions of the recorded
     quantity, its verdict, and no contest.  ``structure="mechanics"``: x'' = f(x) + g(x'), order 2 without mixed terms.
-    ``contest=False``: where no equation leaves only noise, nothing else is tried, and the grade is none; in a third to
-    a half of the time.
+    ``contest=False``: where no equation leaves only noise, nothing else is tried, and the grade is none; in about
+    half of the time.
     """
     given = _records(record)
     _check_joint(order, sigma, max_seconds, loss)
