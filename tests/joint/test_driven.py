@@ -10,7 +10,7 @@ from jetode.equations.regular import RegularClosure, read_equation
 from jetode.integration.lyapunov import lyapunov_spectrum
 from jetode.joint.forms.driven import drive_frequency
 from jetode.joint.problem import prepare
-from jetode.joint.search import search_driven
+from jetode.joint.unscanned import search_driven
 from jetode.reconstruction.naming import named
 
 DUFFING = {(1, 0): 1.0, (0, 1): -0.3, (3, 0): -1.0}

@@ -52,6 +52,19 @@ def test_changes_are_those_of_the_restricted_cost(seed):
         assert model.changes(keep) == pytest.approx(expected, rel=1e-8, abs=1e-8)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_exchanges_are_those_of_the_restricted_cost(seed):
+    model = random_quadratic(seed)
+    protected = np.arange(6) == 1
+    for keep in map(np.array, product([False, True], repeat=6)):
+        found = model.exchanges(keep, protected)
+        assert len(found) == (keep & ~protected).sum() * (~keep).sum()
+        assert [rise for rise, _ in found] == sorted(rise for rise, _ in found)
+        for rise, other in found:
+            assert other.sum() == keep.sum() and (other & keep).sum() == keep.sum() - 1 and other[1] >= keep[1]
+            assert rise == pytest.approx(model.restricted_cost(other) - model.restricted_cost(keep), rel=1e-8, abs=1e-8)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_best_support_against_all_supports(seed):
     model = random_quadratic(seed)

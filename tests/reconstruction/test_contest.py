@@ -215,11 +215,20 @@ def test_near_equals_are_also_tried_together():
     found = contest(*sides)
     (both,) = together(found, [RECORD])
     np.testing.assert_allclose(both.held_out, TRUTH, atol=1e-12)
-    assert both.kind == "memory" and both.name in METHODS
+    assert both.kind == "mean" and both.name in METHODS
     assert found.joined_by([both]).forecaster.contestant is both
     assert not together(contest(sides[0]), [RECORD])
     far = made("kernel ridge", "black box", 0.9)
     assert not together(contest(made("memory closure", "memory", 0.2), far), [RECORD])
+
+
+def test_a_black_box_is_plainer_than_its_mean_with_another():
+    memory, kernel = made("memory closure", "memory", 0.2), made("kernel ridge", "black box", 0.17)
+    mean = made("memory closure with kernel ridge", "mean", 0.169)
+    assert contest(memory, kernel, mean).forecaster.contestant is kernel
+    farther = made("memory closure with kernel ridge", "mean", 0.1)
+    assert contest(memory, kernel, farther).forecaster.contestant is farther
+    assert contest(made("memory closure", "memory", 0.17), kernel, mean).forecaster.contestant.kind == "memory"
 
 
 # -- dynamics that run from samples -------------------------------------------------------------------------------

@@ -37,12 +37,17 @@ def test_clean_lorenz_with_the_papers_preset(lorenz):
 
 @pytest.mark.parametrize("numerator_degree", [3, 4])
 def test_clean_rossler_with_the_papers_preset(numerator_degree):
-    record = systems["rossler"].simulate(200.0, dt=0.01, transient=50.0, initial=(1, 0, 0)).observe("x")
-    model = jetode.reconstruct(record, denominator_degree=1, numerator_degree=numerator_degree)
-    error_n, error_d = jetode.relative_l2(model.closure, systems["rossler"].closure("x"))
-    assert error_n <= 2e-5 and error_d <= 1e-6
-    # a run crosses the pole with an error that the tolerance sets: at the paper's own, runs hold for most of the time
-    paper, finer = (np.array(vpt_of_starts(model, record, 100.0, rtol=rtol)) for rtol in (1e-8, 1e-10))
+    """A run crosses the pole with an error that the tolerance sets: at the paper's own, runs hold for most of the time,
+    at a finer one for longer; over four stretches, since one may say otherwise."""
+    runs = {1e-8: [], 1e-10: []}
+    for transient in (50.0, 150.0, 250.0, 350.0):
+        record = systems["rossler"].simulate(200.0, dt=0.01, transient=transient, initial=(1, 0, 0)).observe("x")
+        model = jetode.reconstruct(record, denominator_degree=1, numerator_degree=numerator_degree)
+        error_n, error_d = jetode.relative_l2(model.closure, systems["rossler"].closure("x"))
+        assert error_n <= 2e-5 and error_d <= 1e-6
+        for rtol, times in runs.items():
+            times += vpt_of_starts(model, record, 100.0, rtol=rtol)
+    paper, finer = map(np.array, runs.values())
     assert np.median(paper) > 60.0 and paper.min() > 30.0
     assert np.median(finer) > 90.0 and finer.max() == pytest.approx(100.0) and finer.mean() > paper.mean()
 

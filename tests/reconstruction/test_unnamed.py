@@ -16,6 +16,7 @@ from jetode.reconstruction.verdict import judge
 from jetode.records.series import Series
 from jetode.reporting.element_figures import curve_error
 from jetode.reporting.exports import export
+from jetode.reporting.forecast_reach import outlook, sentence
 from jetode.reporting.report import report
 from jetode.support.arrays import FloatArray
 
@@ -77,6 +78,20 @@ def test_it_forecasts(model: Model, truth: FloatArray) -> None:
     ahead = truth[SAMPLES : SAMPLES + steps]
     run = model.forecast(steps * DT)
     assert np.sqrt(np.mean((run.values[1 : steps + 1] - ahead) ** 2)) < 0.1 * np.std(ahead)
+
+
+def test_bands_and_times_are_those_of_held_out_forecasts(model: Model, truth: FloatArray) -> None:
+    """What is not exact has bands of what is measured, and is held against the simple methods."""
+    assert model.bands is not None and model.verdict.holds is not None and model.verdict.baseline is not None
+    assert model.verdict.holds.median >= model.verdict.baseline.time > 0.0
+    assert model.verdict.holds.median > 0.98 * model.bands.longest
+    assert "at least" in sentence(model, outlook(model, model.forecast(10.0)))  # no trial has seen an end
+    steps = round(4.0 / DT)  # an oscillation
+    run = model.forecast(steps * DT)
+    assert run.lower is not None and run.upper is not None
+    noise = NOISE * np.std(truth[:SAMPLES]) * np.random.default_rng(1).standard_normal((200, steps))
+    seen = truth[SAMPLES : SAMPLES + steps] + noise
+    assert 0.8 < np.mean((seen > run.lower[1:]) & (seen < run.upper[1:])) <= 1.0
 
 
 def test_files_and_exports_say_the_same(model: Model, tmp_path: Path) -> None:

@@ -22,13 +22,13 @@ HOST = "127.0.0.1:8642"
 
 
 def tiny_record(seed: int = 0, n: int = 900) -> str:
-    """A noisy pendulum-like record that is fitted within seconds: x'' = −x − 0.3 x³ is periodic and planar."""
+    """A noisy record that is fitted within seconds, a swing that fades: x'' = −x − 0.02 x' − 0.3 x³."""
     t = 0.1 * np.arange(n)
     x, v, out = 1.5, 0.0, []
     for _ in t:
         out.append(x)
         for _ in range(10):
-            v += 0.01 * (-x - 0.3 * x**3)
+            v += 0.01 * (-x - 0.02 * v - 0.3 * x**3)
             x += 0.01 * v
     noisy = np.array(out) + 0.03 * np.random.default_rng(seed).standard_normal(n)
     return "t [s],x [mV],y\n" + "".join(f"{a:.1f},{b:.6f},{-b:.6f}\n" for a, b in zip(t, noisy, strict=True))

@@ -120,7 +120,7 @@ def test_from_drop_to_download(page, studio, tiny, tmp_path):
     assert "0.1 ms" in page.inner_text("#diagnosis")
 
     page.fill("#name", "my swing")
-    begin_fit(page, 2)
+    begin_fit(page)
     page.wait_for_selector("#verdict")
     assert page.inner_text("#job-name") == "my swing"
     assert page.get_attribute("#verdict", "data-grade") in ("exact", "approximate", "forecast", "none")
@@ -155,7 +155,7 @@ def test_from_drop_to_download(page, studio, tiny, tmp_path):
 def finished(studio, tiny):
     """The number of a result, made once for all tests that only look at one."""
     made = sent(studio, tiny, "finished.csv")
-    job = ask(studio, "/api/jobs", {**fit_of(made), "name": "finished"})
+    job = ask(studio, "/api/jobs", {**fit_of(made), "name": "finished", "settings": {"order": 2}})
     wait_for(lambda: state_of(studio, job["id"]) == "done", PATIENCE / 1000)
     return job["id"]
 
@@ -196,7 +196,7 @@ def test_a_second_record_is_compared_and_seen_in_two_tabs(page, studio, finished
     other.wait_for_selector("body[data-ready=yes]")
     page.bring_to_front()
     drop(page, tiny_record(7), "again.csv")
-    begin_fit(page, 0.5)
+    begin_fit(page)
     page.wait_for_selector("#verdict")
     other.bring_to_front()
     other.wait_for_selector("#jobs li:has-text('again.csv')[data-state=done]")

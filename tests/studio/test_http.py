@@ -234,7 +234,7 @@ def done(client):
         record = added(client, tiny_record(seed), f"swing {seed}.csv")
         request = {
             "records": [{"id": record["id"], "reading": {"column": 2}}],
-            "settings": {"order": 2, "max_seconds": 4.0},
+            "settings": {"order": 2},
         }
         ids.append(client.post("/api/jobs", json=request).json()["id"])
     return [ended(client, id_) for id_ in ids]
@@ -258,14 +258,16 @@ def test_a_fit_ends_with_its_verdict_and_files(client, done):
 
 
 def test_two_noises_of_one_system_agree(client, done):
-    """Whatever a limit on seconds has left of the two fits: every term is shared or of one of them alone."""
+    """Both are exact with the same terms, and no coefficient is far from its other."""
     first, second = (job["id"] for job in done)
     found, back, itself, other = (
         client.get(f"/api/jobs/{a}/compare/{b}").json()
         for a, b in ((first, second), (second, first), (first, first), (second, second))
     )
-    assert found["comparable"] and itself["same"] and itself["far"] == itself["only_ours"] == 0
-    assert found["shared"] == back["shared"] > 0 and found["far"] == back["far"]
+    assert [job["summary"]["grade"] for job in done] == ["exact", "exact"]
+    assert found["comparable"] and found["same"] and found["far"] == back["far"] == 0
+    assert itself["same"] and itself["far"] == itself["only_ours"] == 0
+    assert found["shared"] == back["shared"] == 3
     assert found["shared"] + found["only_ours"] == itself["shared"]
     assert found["shared"] + found["only_other"] == other["shared"]
 

@@ -25,13 +25,13 @@ from jetode.joint.forms.base import PRIOR, Candidate, Form
 from jetode.joint.parts import curve_modes, equation_of, is_factor, named, placed_elements
 from jetode.joint.problem import CLEAN_SIGMA, NODE, Prepared
 from jetode.joint.request import Request
-from jetode.joint.search import library_size, term_price
 from jetode.joint.search_settings import DECISION, SEARCH
 from jetode.joint.shooting.annealing import Schedule, anneal
 from jetode.joint.shooting.gaussnewton import minimise, path_states
 from jetode.joint.shooting.layout import Terms
 from jetode.joint.shooting.likelihood import learned_rows, marginal
 from jetode.joint.term_selection import expand, quadratic_model
+from jetode.joint.unscanned import library_size, term_price
 from jetode.joint.weak_fit import WeakFit, corrected, rescaled, search_ratio, weak_data
 from jetode.support.arrays import FloatArray
 

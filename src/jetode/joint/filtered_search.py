@@ -21,11 +21,11 @@ from jetode.joint.order_hints import repeats_itself
 from jetode.joint.parts import equation_of
 from jetode.joint.problem import KINK_STEP, Prepared
 from jetode.joint.progress import Effort
-from jetode.joint.search import library_size, term_price
 from jetode.joint.search_settings import DECISION, SCAN, SEARCH
 from jetode.joint.shooting.annealing import Rounds, Schedule, anneal, arrived, settled
 from jetode.joint.shooting.gaussnewton import Data, path_states
 from jetode.joint.term_selection import Refitting, eliminate
+from jetode.joint.unscanned import library_size, term_price
 
 LOOK = Schedule((0.1, 0.03, 0.01, 0.003, 0.001), 5)
 COOL = Schedule((0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4), 12)

@@ -13,6 +13,7 @@ import numpy as np
 from jetode.joint.candidates import Found, states_for
 from jetode.joint.elements.friction import at_own_noise, with_spring
 from jetode.joint.elements.naming import asks_for_function
+from jetode.joint.exchanged_terms import nearest_exchange
 from jetode.joint.filtered_search import search_filtered
 from jetode.joint.forms.base import PRIOR, Candidate
 from jetode.joint.forms.registry import ladder
@@ -26,20 +27,12 @@ from jetode.joint.problem import Prepared
 from jetode.joint.progress import Budget, Effort, WithModel
 from jetode.joint.request import Request
 from jetode.joint.rivals import Rival, rivals_of
-from jetode.joint.search import (
-    FREE,
-    clean_functions,
-    climb,
-    compared_on,
-    propose,
-    search,
-    search_driven,
-    search_linear,
-)
+from jetode.joint.search import FREE, clean_functions, climb, propose, search
 from jetode.joint.search_settings import COOLING, DECISION, SEARCH
 from jetode.joint.shooting.annealing import Schedule, anneal, settled
 from jetode.joint.shooting.gaussnewton import Data, Fit, path_states
 from jetode.joint.term_stability import TermStability, term_stability
+from jetode.joint.unscanned import compared_on, search_driven, search_linear
 from jetode.signal.scales import Unsuitable
 from jetode.support.arrays import FloatArray
 from jetode.support.threads import Beside, side_by_side
@@ -70,7 +63,7 @@ class JointFit:
     """What the joint fit found, in all the detail the model and its verdict need.
 
     ``chi2`` is the cost per sample at the noise level estimated *before* the fit; ``margin`` the smallest change of
-    BIC over adding or removing one term; ``score`` the score test of
+    BIC over adding or removing one term, ``exchange`` over exchanging one for another; ``score`` the score test of
     :mod:`jetode.joint.missing_terms_test`; ``stability`` how often each term is kept on resampled stretches;
     ``noise_ratio`` the refined noise over the estimated one; ``exhausted`` whether the search ended at its
     bound before it had tried every form.
@@ -85,6 +78,7 @@ class JointFit:
     chi2: float
     noise_ratio: float
     margin: float
+    exchange: float
     score: float
     stability: tuple[TermStability, ...]
     exhausted: bool
@@ -356,6 +350,7 @@ def fit_joint(
         chi2,
         level * prepared.colour.innovation / estimated,
         found.margin(),
+        nearest_exchange(found.data, best.form, searched, interrupt) if found.follows() else 0.0,
         found.score(),
         stability.result(),
         exhausted,

@@ -18,8 +18,8 @@ from jetode.joint.own_noise import own_correlation
 from jetode.joint.problem import Prepared
 from jetode.joint.request import Request
 from jetode.joint.scan import begun
-from jetode.joint.search import compared_on
 from jetode.joint.shooting.gaussnewton import Data, Fit, path_states
+from jetode.joint.unscanned import compared_on
 from jetode.signal.colour import WHITE, Colour
 from jetode.support.arrays import FloatArray
 

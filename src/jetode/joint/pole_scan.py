@@ -25,11 +25,11 @@ from jetode.joint.forms.pole_free import pole_free
 from jetode.joint.parts import equation_of, is_factor
 from jetode.joint.problem import Prepared, prepare
 from jetode.joint.scan import scan, scan_data
-from jetode.joint.search import term_price
 from jetode.joint.search_settings import COOLING, SEARCH
 from jetode.joint.shooting.annealing import Schedule, anneal
 from jetode.joint.shooting.gaussnewton import Data, Fit
 from jetode.joint.shooting.layout import Terms
+from jetode.joint.unscanned import term_price
 from jetode.records.series import Series, require_samples
 from jetode.signal.scales import Unsuitable
 from jetode.support import plotting

@@ -13,8 +13,7 @@ from typing import TypeGuard
 
 import numpy as np
 
-from jetode.equations.regular import DRIVEN_ORDER
-from jetode.joint.candidates import Found, Interrupt, Progress, by_bic, different, plausible, states_for
+from jetode.joint.candidates import Found, Interrupt, Progress, by_bic, different, states_for
 from jetode.joint.choose_terms import choose_terms
 from jetode.joint.constraints import Constraints
 from jetode.joint.elements.friction import ORDER as MECHANICS_ORDER
@@ -30,34 +29,31 @@ from jetode.joint.elements.naming import (
 )
 from jetode.joint.elements.product import ORDER as PRODUCT_ORDER
 from jetode.joint.elements.product import search_products
-from jetode.joint.forms.base import Candidate, hidden_library
-from jetode.joint.forms.driven import driven_planes
+from jetode.joint.forms.base import Candidate
 from jetode.joint.forms.pole_free import candidate as plain_candidate
 from jetode.joint.forms.pole_free import whole_plane
 from jetode.joint.forms.registry import Rung, ladder
 from jetode.joint.interim import improved
 from jetode.joint.null_space_proposals import Proposal, fit_proposal, proposals
 from jetode.joint.parts import equation_of
-from jetode.joint.problem import STEP, Prepared
+from jetode.joint.problem import Prepared
 from jetode.joint.progress import Effort, WithModel
 from jetode.joint.scan import Problem, begun, cool, scan
 from jetode.joint.search_settings import COOLING, DECISION, SCAN, SEARCH
 from jetode.joint.shooting.annealing import anneal
-from jetode.joint.shooting.gaussnewton import Fit
+from jetode.joint.unscanned import (
+    beyond_doubt,
+    compared_on,
+    library_size,
+    ranked,
+    selected,
+    term_price,
+    unscanned,
+)
 
 FREE = Constraints()
 CUBE = 3
 NEARLY = 0.3  # of a fitted exponent: noise of 5 % moves it by 0.05, and no other whole odd number is near
-
-
-def term_price(n_samples: int, n_terms: int) -> float:
-    """Extended BIC: log n for the coefficient and 2·½·log of the terms it could have been."""
-    return float(np.log(n_samples) + np.log(n_terms))
-
-
-def library_size(order: int) -> int:
-    """How many terms a coefficient could have been."""
-    return len(hidden_library(order, SEARCH.library_degree)) + SEARCH.library_extra
 
 
 def search(
@@ -69,10 +65,11 @@ def search(
     functions: Functions = NONE,
     repeats: bool = False,
 ) -> Found:
-    """Climb the rungs; where the first does not satisfy, functions of one coordinate are tried (before it where the
-    weak form shows a curve), then it gets a second chance on another stretch.  A polynomial that could imitate a
-    function has to beat it.  Of a record that ``repeats`` itself all rungs come before any function: on a closed curve
-    functions and polynomials are alike.  Functions that are known stand in the equation, and nothing is searched."""
+    """Climb the rungs; where the first does not satisfy, nor what needs no scan on the next, functions of one
+    coordinate are tried (before both where the weak form shows a curve), then it gets a second chance on another
+    stretch.  A polynomial that could imitate a function has to beat it.  Of a record that ``repeats`` itself all rungs
+    come before any function: on a closed curve functions and polynomials are alike.  Functions that are known stand in
+    the equation, and nothing is searched."""
     if functions.known:
         return _given(prepared, order, functions, interrupt)
     asked = not repeats and asks_for_function(prepared, order, functions)
@@ -81,6 +78,7 @@ def search(
         return _rather_cubes(named, prepared, order, interrupt)
     before, after = _rungs(order, repeats)
     first = climb(prepared, order, before, interrupt, progress, constraints)
+    first = _or_without_scan(first, prepared, order, after, interrupt, progress, constraints)
     if interrupt():
         return _likelier(named, first)
     if first.satisfies():
@@ -108,6 +106,26 @@ def _rungs(order: int, repeats: bool) -> tuple[tuple[Rung, ...], tuple[Rung, ...
     """The rungs before functions are tried, and those after: all of them before where a record repeats itself."""
     first = tuple(ladder(order))
     return (first, ()) if repeats else (first[:1], first[1:])
+
+
+def _or_without_scan(
+    first: Found,
+    prepared: Prepared,
+    order: int,
+    rungs: Sequence[Rung],
+    interrupt: Interrupt,
+    progress: Progress,
+    constraints: Constraints,
+) -> Found:
+    """The first rung's result, or, where that does not satisfy, what needs no scan on the next, the cubic without a
+    pole, if it leaves no doubt: that takes a second, and functions, which imitate cubes, can take all iterations that
+    there are.  In the plane they come first."""
+    if order == MECHANICS_ORDER or not rungs or first.satisfies() or interrupt():
+        return first
+    progress(f"{rungs[0].name}: fitting what needs no scan")
+    problem = compared_on(prepared, order)
+    found = unscanned(problem, _candidates(rungs[0], False, prepared, constraints), interrupt)
+    return found if beyond_doubt(found) else first
 
 
 def _last(
@@ -152,8 +170,7 @@ def _finely(prepared: Prepared, order: int, interrupt: Interrupt, progress: Prog
     if interrupt() or problem.sigma <= SEARCH.coarse_sigma:
         return None
     progress("cubic: finer steps")
-    selected = _selected(problem, begun(problem, [plain_candidate(order, 3)], interrupt), interrupt)
-    found = _ranked(problem, [candidate for _, candidate in selected])
+    found = unscanned(problem, [plain_candidate(order, 3)], interrupt)
     return found if found.satisfies() else None
 
 
@@ -238,42 +255,6 @@ def _beside(best: Found, other: Found | None) -> Found:
     return replace(best, candidates=(*best.candidates, *(c for c in other.candidates if bool(c.form.elements) != has)))
 
 
-def search_linear(prepared: Prepared, order: int, interrupt: Interrupt, progress: Progress) -> Found | None:
-    """The linear equation of an order, where it satisfies: given up at the first q at which it does not follow."""
-    progress(f"linear equation of order {order}")
-    problem, linear = compared_on(prepared, order), plain_candidate(order, 1)
-    data, n = problem.data, problem.data.n_samples
-    start = linear.start(prepared.jets.head(data.y.size))
-    ceiling = DECISION.gross * n
-    fit = anneal(data, start.terms, start.states[data.layout.first], COOLING.patient, interrupt, ceiling=ceiling)
-    for again in COOLING.reheats:  # one that follows roughly may have stuck
-        if not DECISION.suspicious(n) * n < fit.cost <= ceiling:
-            break
-        fit = anneal(data, fit.terms, fit.states, again, interrupt, ceiling=ceiling)
-    if not fit.cost <= DECISION.suspicious(n) * n:
-        return None
-    found = Found((choose_terms(data, replace(linear, fit=fit), problem.price, interrupt),), data, problem.price)
-    return found if found.satisfies() else None
-
-
-def search_driven(prepared: Prepared, interrupt: Interrupt, progress: Progress) -> Found | None:
-    """The plane with a drive of one frequency, where the record shows one and it satisfies.  Of a linear plane, which
-    could as well be what drives, the equation is the linear one of order 4."""
-    problem = compared_on(prepared, DRIVEN_ORDER)
-    candidates = driven_planes(prepared.jets.head(problem.data.y.size))
-    if not candidates or interrupt():
-        return None
-    progress("a plane that is driven")
-    selected = _selected(problem, begun(problem, candidates, interrupt), interrupt)
-    found = _ranked(problem, [candidate for _, candidate in selected])
-    return found if found.satisfies() and _is_nonlinear(found.candidates[0]) else None
-
-
-def _is_nonlinear(candidate: Candidate) -> bool:
-    """Whether a fitted field has a term that is no multiple of one coordinate, and no constant."""
-    return candidate.fit is not None and any(sum(e) > 1 for e in candidate.fit.terms.exponents)
-
-
 def transfer(prepared: Prepared, found: Found, candidate: Candidate, interrupt: Interrupt) -> Candidate:
     """A candidate found on another stretch, its terms fitted to this one."""
     assert candidate.fit is not None
@@ -302,9 +283,9 @@ def climb(
             break
         progress(f"{rung.name}: fitting what needs no scan")
         plain = begun(problem, plain, interrupt)
-        known = _selected(problem, plain, interrupt)
-        best = _ranked(problem, [*found.candidates, *(c for _, c in known)])
-        if not _beyond_doubt(best):
+        known = selected(problem, plain, interrupt)
+        best = ranked(problem, [*found.candidates, *(c for _, c in known)])
+        if not beyond_doubt(best):
             progress(f"{rung.name}: scanning {len(candidates)} candidates")
             scanned = scan(prepared, problem.sigma, candidates, interrupt, SCAN.carry_reach * problem.price)
             progress(f"{rung.name}: fitting the best on the record")
@@ -317,7 +298,7 @@ def climb(
                 chosen.append(done or choose_terms(data, candidate, problem.price, interrupt, ceiling))
                 if interrupt():
                     break
-            best = _ranked(problem, chosen)
+            best = ranked(problem, chosen)
         found = best
         progress(improved(f"{rung.name}: the best so far", found, prepared))
     return _in_whole_plane(problem, found, interrupt)
@@ -337,41 +318,12 @@ def _in_whole_plane(problem: Problem, found: Found, interrupt: Interrupt) -> Fou
 
 def _whole_plane(problem: Problem, interrupt: Interrupt) -> Found:
     """Every cubic term of the plane, selected; nothing where no path follows."""
-    selected = _selected(problem, begun(problem, [whole_plane()], interrupt), interrupt)
-    return _ranked(problem, [candidate for _, candidate in selected])
+    return unscanned(problem, [whole_plane()], interrupt)
 
 
 def _is_likelier(other: Found, found: Found) -> bool:
     """Whether the best of another search satisfies with a lower BIC."""
     return bool(other.candidates) and other.candidates[0].bic < found.candidates[0].bic and other.satisfies()
-
-
-def _selected(problem: Problem, plain: Sequence[Candidate], interrupt: Interrupt) -> list[tuple[Fit, Candidate]]:
-    """Of candidates that needed no scan, those that follow the record: their fits, and what selection makes of them."""
-    most = DECISION.suspicious(problem.data.n_samples) * problem.data.n_samples
-    follow = [c for c in plain if c.cost <= most and plausible(c, problem.prepared)]
-    return [(c.fit, choose_terms(problem.data, c, problem.price, interrupt)) for c in follow if c.fit is not None]
-
-
-def _ranked(problem: Problem, chosen: Sequence[Candidate]) -> Found:
-    """Candidates that differ, by BIC."""
-    likely = sorted((c for c in chosen if plausible(c, problem.prepared)), key=by_bic)
-    return Found(tuple(different(likely)), problem.data, problem.price)
-
-
-def _beyond_doubt(found: Found) -> bool:
-    """Whether the best satisfies with so few terms that scanned forms, which all have a pole, need not be tried."""
-    return bool(found.candidates) and found.candidates[0].free <= DECISION.sure_terms and found.satisfies()
-
-
-def compared_on(prepared: Prepared, order: int, fine: bool = False) -> Problem:
-    """The stretch that is searched, at the noise level that is trusted; ``fine``: integrated finely at any, as kinks
-    of functions and spikes need, and the fast motions of order 4, where coarse steps ask for terms too many."""
-    fine |= order > SEARCH.coarse_order
-    sigma = max(prepared.sigma, SEARCH.sigma)
-    samples = min(prepared.y.size, round(SEARCH.length / prepared.jets.spacing))
-    data = prepared.data(sigma, samples, SEARCH.step if sigma > SEARCH.coarse_sigma and not fine else STEP)
-    return Problem(prepared, sigma, data, term_price(data.n_samples, library_size(order)))
 
 
 def _candidates(rung: Rung, scanned: bool, prepared: Prepared, constraints: Constraints) -> list[Candidate]:
@@ -388,13 +340,13 @@ def propose(
 ) -> Found | Proposal | None:
     """For a clean record: the closure that the null space singles out, fitted where it has a regular form that follows
     the record; the rational proposal itself where it has none but its gap leaves no doubt."""
-    ranked = sorted(proposals(prepared, order, degrees), key=lambda p: -p.gap)[: SEARCH.proposed]
+    proposed = sorted(proposals(prepared, order, degrees), key=lambda p: -p.gap)[: SEARCH.proposed]
     price = term_price(prepared.n_samples, library_size(order))
-    for proposal in ranked:
+    for proposal in proposed:
         fitted = fit_proposal(prepared, proposal, price, interrupt)
         if fitted is not None:
             form, selection, data = fitted
             guess = equation_of(selection.fit.terms).parts()["D"]
             candidate = Candidate(form, guess, fit=selection.fit, bic=selection.bic)
             return Found((candidate,), data, price)
-    return ranked[0] if ranked and ranked[0].gap > SEARCH.certain_gap else None
+    return proposed[0] if proposed and proposed[0].gap > SEARCH.certain_gap else None

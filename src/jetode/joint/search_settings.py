@@ -68,6 +68,7 @@ class Decision:
     few_terms: int = 10  # with more, a wrong form can imitate the right one
     sure_terms: int = 7  # with so few and no pole none is looked for: what has one leaves more (the score test)
     max_score: float = 3.0  # standard deviations of the score test: the fit needs terms beyond its own
+    min_exchange: float = 6.0  # rise of BIC by one term for another, neither of which costs more: odds of 20 (Raftery)
     min_margin: float = 2.0  # rise of BIC by one term more or less below which a record has not decided: odds of e
 
     def satisfying(self, n_samples: int) -> float:

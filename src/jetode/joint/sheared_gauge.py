@@ -102,5 +102,7 @@ def in_sheared_gauge(
         return None
     *_, form, fit = likely
     again = eliminate(data, fit.terms, fit, form.protected(fit.terms), price, interrupt)
-    fewer = int(again.fit.terms.free.sum()) < count
-    return replace(dense, form=form, fit=again.fit, bic=again.bic) if fewer and again.bic < chosen.bic else None
+    if int(again.fit.terms.free.sum()) >= count or again.bic >= chosen.bic:
+        return None
+    # of few terms α is no gauge, and the one that it made vanish is one more that they lack
+    return replace(dense, form=form.with_parts(P=dense.form["P"]), fit=again.fit, bic=again.bic)

@@ -92,6 +92,20 @@ class Quadratic:
         test), all of them from one inverse."""
         return self._around_support(keep)[1]
 
+    def exchanges(self, keep: BoolArray, protected: BoolArray) -> list[tuple[float, BoolArray]]:
+        """Predicted rise of the restricted cost for every support that has another term in the place of one of
+        ``keep``, smallest first."""
+        base, out = self.restricted_cost(keep), []
+        for j in np.flatnonzero(keep & ~protected):
+            fewer = keep.copy()
+            fewer[j] = False
+            cost, changes = self._around_support(fewer)
+            for i in np.flatnonzero(~keep):
+                other = fewer.copy()
+                other[i] = True
+                out.append((cost + float(changes[i]) - base, other))
+        return sorted(out, key=lambda one: one[0])
+
     def _around_support(self, keep: BoolArray) -> tuple[float, FloatArray]:
         """The cost of a support K and of its neighbours: with W = F_KK⁻¹F_KO and S = F_OO − F_OK W it is θ_OᵀSθ_O; the
         term j removed costs (θ_K + Wθ_O)_j²/(F_KK⁻¹)_jj more, one added (Sθ_O)_j²/S_jj less."""

@@ -76,6 +76,13 @@ AMBIGUITY: tuple[Check[Evidence], ...] = (
         at_least=LIMITS.margin,
     ),
     Check(
+        "ΔBIC of one term in the place of another",
+        lambda e: e.exchange,
+        lambda e: f"Another term in the place of one fits as well (ΔBIC {e.exchange:.1f}): the record cannot decide.",
+        advice.undecided,
+        at_least=LIMITS.exchange,
+    ),
+    Check(
         "ΔBIC of one term more or less, of an uncertain equation",
         lambda e: e.margin,
         lambda e: (
@@ -106,7 +113,7 @@ TOLD: Check[Evidence] = Check(
     ),
     lambda e: advice.TRANSIENT,
     at_least=LIMITS.told,
-    applies=lambda e: _imitates(e) and not e.transient and e.told < inf,
+    applies=lambda e: _imitates(e) and e.told < inf,
 )
 REPEATED: Check[Evidence] = Check(
     "Chance that noise repeats as much with the record’s period as the residuals do",
@@ -114,7 +121,7 @@ REPEATED: Check[Evidence] = Check(
     lambda e: "What the equation leaves of the record repeats with it: the equation misses something.",
     advice.unfit,
     at_least=LIMITS.repeated,
-    applies=lambda e: _noisy(e) and not e.transient and e.told < inf,
+    applies=lambda e: _noisy(e) and e.told < inf,
 )
 
 JOINT: tuple[Check[Evidence], ...] = (

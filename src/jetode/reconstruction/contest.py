@@ -22,9 +22,10 @@ from jetode.records.series import Series
 from jetode.signal.trials import Trials, median
 from jetode.support.arrays import FloatArray, IntArray
 
-Kind = Literal["simple", "equation", "memory", "black box"]
+Kind = Literal["simple", "equation", "memory", "black box", "mean"]
 MEMORY, KERNEL = "memory closure", "kernel ridge"
-PLAIN: tuple[Kind, ...] = ("equation", "memory")  # what is explicit, from the one that says most on
+PLAIN: tuple[Kind, ...] = ("equation", "memory", "black box", "mean")  # from what says most on
+EXPLICIT: tuple[Kind, ...] = PLAIN[:2]
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +86,7 @@ class Contest:
     @property
     def open(self) -> bool:
         """Whether a black box could still be chosen: not where something explicit is as good as trials can show."""
-        explicit = [s.mean for s in self.field if s.contestant.kind in ("equation", "memory")]
+        explicit = [s.mean for s in self.field if s.contestant.kind in EXPLICIT]
         return max(explicit, default=0.0) < CONTEST.all_there * self.longest
 
     @property
@@ -136,20 +137,24 @@ class Contest:
 
     @property
     def forecaster(self) -> Scored:
-        """The plainest of those that are as good as the best; a black box only where nothing explicit comes near it,
-        the baseline where nothing beats it."""
+        """The plainest of those that are as good as the best: a black box only where nothing explicit comes near it,
+        its mean with a memory closure only where it does not come near that, the baseline where nothing beats it."""
         sound = [s for s in self.field if s.contestant.kind != "simple" and self.beats(s)]
         if not sound:
             return self.baseline
-        explicit = [s for s in sound if s.contestant.kind != "black box"]
-        farthest = max(sound, key=lambda s: s.mean)
-        if not explicit:
-            return farthest
-        nearest = max(explicit, key=lambda s: s.mean)
-        if self.ahead(farthest, nearest):
-            return farthest
-        able = [s for s in explicit if s.mean >= CONTEST.as_good * nearest.mean]
+        sound = self._plainer_half(sound)
+        best = max(s.mean for s in sound)
+        able = [s for s in sound if s.mean >= CONTEST.as_good * best]
         return min(able, key=lambda s: (PLAIN.index(s.contestant.kind), -s.mean))
+
+    def _plainer_half(self, sound: list[Scored]) -> list[Scored]:
+        """What is explicit, or all else where that leaves it behind or there is nothing else."""
+        explicit = [s for s in sound if s.contestant.kind in EXPLICIT]
+        others = [s for s in sound if s.contestant.kind not in EXPLICIT]
+        if not explicit or not others:
+            return sound
+        farthest, nearest = (max(part, key=lambda s: s.mean) for part in (others, explicit))
+        return others if self.ahead(farthest, nearest) else explicit
 
     @property
     def readable(self) -> Scored | None:
@@ -246,7 +251,7 @@ def simple_contestants(
 
 def together(contest: Contest, records: Sequence[Series]) -> list[Contestant]:
     """The mean of a memory closure and kernel ridge where neither leaves the other behind: of two that err in different
-    places it is the safer one."""
+    places it is the safer one, though less plain than either."""
     field = {s.contestant.name: s for s in contest.field}
     if MEMORY not in field or KERNEL not in field:
         return []
@@ -260,7 +265,7 @@ def together(contest: Contest, records: Sequence[Series]) -> list[Contestant]:
         return MemoryDynamics.of(one.fit, records, other.map)
 
     held_out = median([memory.contestant.held_out, kernel.contestant.held_out])
-    return [Contestant(f"{MEMORY} with {KERNEL}", "memory", held_out, dynamics)]
+    return [Contestant(f"{MEMORY} with {KERNEL}", "mean", held_out, dynamics)]
 
 
 __all__ = ["BLACK_BOXES", "SIMPLE", "Contest", "Contestant", "Scored", "simple_contestants", "together"]

@@ -33,7 +33,7 @@ class Evidence:
     rest; ``skill``: median past-only valid prediction time there, in oscillations, ``held``: each of them in the
     record's time; ``bounded``, ``distance``: long run, how far its distribution is from the record's (in std) and its
     std over the record's (``spread_ratio``); ``residual``: rms residual in std; ``margin``, ``rival``: smallest rise of
-    BIC over a change of one term, and over another form (but for functions with more coefficients that are not
+    BIC over one term more or less, and over another form (but for functions with more coefficients that are not
     significant); ``oscillations``: how many the record holds; ``drift``: of its mean between halves (in std);
     ``lyapunov``: largest exponent in 1/time unit of the record;
     ``score``: gain of all absent terms of a larger library over chance, as a standard normal variable; ``terms``: free
@@ -49,7 +49,8 @@ class Evidence:
     of one coordinate stand in the equation; ``told``: how many numbers a record tells that repeats itself, else inf;
     ``repeated``: the chance that noise repeats as much with that record's period as the residuals do, else 1;
     ``memory``: correlation of neighbouring samples of coloured noise, beyond which residuals are meant, 0 for white;
-    ``uncertainty``: how far the equation may be off on the motion by its own standard errors (6.7), NaN with functions.
+    ``uncertainty``: how far the equation may be off on the motion by its own standard errors (6.7), NaN with functions;
+    ``exchange``: smallest rise of BIC over exchanging one term for another.
     """
 
     chi2: float
@@ -91,6 +92,7 @@ class Evidence:
     repeated: float = 1.0
     memory: float = 0.0
     uncertainty: float = nan
+    exchange: float = inf
     kind: str = field(default="joint", init=False)
 
     def to_json(self) -> dict[str, Any]:
@@ -104,6 +106,7 @@ class Evidence:
         """Inverse of :meth:`to_json`; what a file does not have is unknown, and ``clean`` may stand beside it."""
         missing = {
             "margin": inf,
+            "exchange": inf,
             "rival": inf,
             "distance": inf,
             "resolution": inf,

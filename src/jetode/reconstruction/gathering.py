@@ -172,6 +172,7 @@ def gather(joint: JointFit, records: Sequence[Series], interrupt: Callable[[], b
         residual=model.sigma,
         memory=model.noise.colour.correlation,
         margin=joint.margin,
+        exchange=joint.exchange,
         rival=min((r.delta_bic for r in joint.rivals if not r.superfluous), default=inf),
         oscillations=count_oscillations(smooth),
         drift=drift / float(np.std(smooth)),

@@ -36,6 +36,7 @@ from jetode.reconstruction.dynamics.memory import MemoryDynamics
 from jetode.reconstruction.dynamics.regular import RegularDynamics
 from jetode.reconstruction.embedding_shown import embedding_shown
 from jetode.reconstruction.evidence import RefusalEvidence
+from jetode.reconstruction.held_out import held_out_forecasts
 from jetode.reconstruction.joint_model import equilibria_shown, with_ranges
 from jetode.reconstruction.model import Model
 from jetode.reconstruction.record_info import RecordInfo
@@ -71,6 +72,33 @@ def graded(found: Model, fitted: JointFit | None, request: Request, budget: Budg
     if budget.spent:
         verdict = replace(verdict, reason=f"{advice.STOPPED} {verdict.reason}", advice=advice.LONGER)
     return _model(found, contest, chosen, readable or chosen, verdict)
+
+
+EQUATION = "the equation"  # that is measured beside the simple methods
+
+
+def measured(found: Model, fitted: JointFit | None, request: Request, budget: Budget, say: Say) -> Model:
+    """An equation that leaves only noise.  One that is not exact all the same, since the record cannot tell it from
+    another or its curve has no name, gets its bands, and for how long it holds beside the simple methods, from held-out
+    forecasts: the posterior of one equation among several that may be true makes bands that are too narrow."""
+    records = tuple(request.records)
+    trials = None if found.verdict.trusted or budget.spent else plan(records)
+    if trials is None or fitted is None:
+        return found
+    say("measuring forecasts")
+    runs = held_out_forecasts(fitted, records, trials, lambda: budget.spent)
+    own = Contestant(EQUATION, "equation", runs, lambda: found.dynamics)
+    contest = Contest.of([own, *simple_contestants(records, trials, SIMPLE)], trials, records)
+    return replace(
+        found, verdict=_timed(found.verdict, contest, contest.field[0]), bands=contest.bands(contest.field[0])
+    )
+
+
+def _timed(verdict: Verdict, contest: Contest, one: Scored) -> Verdict:
+    """The verdict with the times for which ``one`` and the best simple method hold."""
+    seen = contest.evidence(one, None)
+    own, base = seen.entry(seen.chosen), seen.entry(seen.baseline)
+    return replace(verdict, holds=Holds(own.time, own.lower, own.upper), baseline=Baseline(base.name, base.time))
 
 
 def _quick(records: Sequence[Series], trials: Trials, budget: Budget, say: Say) -> Iterator[Contestant]:
@@ -122,12 +150,13 @@ def _model(found: Model, contest: Contest, chosen: Scored, shown: Scored, verdic
     return with_ranges(graded)
 
 
-OF_THE_RECORD = ("clean", "amplitude", "characteristic_time", "oscillation", "embedding", "singular_values", "gap")
+OF_THE_RECORD = ("clean", "amplitude", "oscillation", "embedding", "singular_values", "gap")
 
 
 def _own(found: Model) -> dict[str, Any]:
-    """What the diagnostics of a refused attempt say of the record itself."""
-    return {name: found.diagnostics[name] for name in OF_THE_RECORD if name in found.diagnostics}
+    """What the diagnostics of a refused attempt say of the record itself, and tc, which a black box does not know."""
+    said = {name: found.diagnostics[name] for name in OF_THE_RECORD if name in found.diagnostics}
+    return {**said, "characteristic_time": found.characteristic_time}
 
 
 def _of_equation(dynamics: Dynamics, tc: float) -> dict[str, Any]:
@@ -172,9 +201,7 @@ def hopeless_model(records: Sequence[Series], info: RecordInfo, settings: dict[s
         contest = Contest.of(simple_contestants(records, trials, SIMPLE), trials, records)
         chosen = contest.baseline
         dynamics, bands = chosen.contestant.dynamics(), contest.bands(chosen)
-        entry = contest.evidence(chosen, None).entry(chosen.contestant.name)
-        held = Holds(entry.time, entry.lower, entry.upper)
-        verdict = replace(verdict, holds=held, baseline=Baseline(entry.name, entry.time))
+        verdict = _timed(verdict, contest, chosen)
     spline = smooth(filled(records[-1].values), info.dt, 5, "gcv")
     try:
         tc = derivative_scale(spline)[1]

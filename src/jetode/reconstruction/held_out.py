@@ -21,7 +21,10 @@ from jetode.joint.shooting.gaussnewton import Data, Fit, path_states
 from jetode.reconstruction.settings import EXAMINATION
 from jetode.records.series import Series
 from jetode.signal.oscillations import oscillation
+from jetode.signal.scales import Unsuitable
+from jetode.signal.trials import Trials
 from jetode.support.arrays import BoolArray, FloatArray
+from jetode.support.errors import InputError
 from jetode.support.threads import side_by_side
 
 NEAR = (0.03, 0.01)  # q at which a path that is known roughly begins: looser ones would lose it
@@ -43,12 +46,8 @@ def held_out(joint: JointFit, records: Sequence[Series], interrupt: Callable[[],
     model = joint.identified
     cuts = [round(EXAMINATION.fitted_share * r.n) for r in records]
 
-    def usable(index: int, start: int, stop: int) -> bool:
-        values = records[index].values[start:stop]
-        return bool(stretches(values, records[index].dt, model.time, EXAMINATION.shortest_part))
-
-    first = [i for i, c in enumerate(cuts) if usable(i, 0, c)]
-    rest = [i for i, c in enumerate(cuts) if usable(i, c, records[i].n)]
+    first = [i for i, c in enumerate(cuts) if _usable(model, records[i], 0, c)]
+    rest = [i for i, c in enumerate(cuts) if _usable(model, records[i], c, records[i].n)]
     if not first or not rest:
         return HeldOut()
     earlier = _refitted(joint, records, [(i, cuts[i]) for i in first], interrupt)
@@ -61,6 +60,34 @@ def held_out(joint: JointFit, records: Sequence[Series], interrupt: Callable[[],
     longest = max(rest, key=lambda i: records[i].n)
     found = _followed(joint, earlier, records, longest, cuts[longest])
     return replace(found, cost=own_cost(held, data, fit, model.sigma) / max(data.n_samples, 1))
+
+
+def held_out_forecasts(
+    joint: JointFit, records: Sequence[Series], trials: Trials, interrupt: Callable[[], bool]
+) -> FloatArray:
+    """Forecasts from every start of the trials, (count, steps + 1), NaN where there is none: coefficients from the
+    records without the fold, the state from the samples up to the start."""
+    out = np.full((trials.count, trials.steps + 1), np.nan)
+    rows = iter(out)
+    for fold in trials.folds:
+        parts = [(i, fold.start if i == fold.record else r.n) for i, r in enumerate(records)]
+        known = [(i, n) for i, n in parts if _usable(joint.identified, records[i], 0, n)]
+        model = _refitted(joint, records, known, interrupt) if known else joint.identified
+
+        def run_from(end: int, model: Identified = model, index: int = fold.record) -> FloatArray:
+            try:
+                return _ahead(joint, model, records[index], (index, end), trials.steps)
+            except (InputError, Unsuitable):  # too little before the start to know the state by
+                return np.empty(0)
+
+        for run in side_by_side(run_from, fold.ends):
+            next(rows)[: run.size] = run
+    return out
+
+
+def _usable(model: Identified, record: Series, start: int, stop: int) -> bool:
+    """Whether a part of a record has a stretch that is long enough to be fitted."""
+    return bool(stretches(record.values[start:stop], record.dt, model.time, EXAMINATION.shortest_part))
 
 
 def enough(data: Data) -> float:
@@ -126,14 +153,10 @@ def _followed(joint: JointFit, model: Identified, records: Sequence[Series], ind
     if horizon < EXAMINATION.shortest_horizon:
         return HeldOut()
     wrong = min(RUN, horizon // 4)
-    spread = np.std(path[known], axis=0)
     lead = max(FEWEST_SAMPLES, round(EXAMINATION.shortest_part * model.time / record.dt))
 
     def holds_for(start: int) -> float:
-        state = past_only(joint, model, index, start)
-        if state is None:
-            state = past_state(model, record, start).end
-        run = forecast(model.regular.field, state, spread, horizon * record.dt, record.dt).values
+        run = _ahead(joint, model, record, (index, start), horizon)
         truth = path[start : start + horizon + 1, 0]
         guess = np.full(truth.size, np.nanmean(truth))
         guess[: run.size] = np.where(np.isfinite(run), run, guess[: run.size])
@@ -144,12 +167,23 @@ def _followed(joint: JointFit, model: Identified, records: Sequence[Series], ind
     return HeldOut(nan, float(np.median(times)) / (period * record.dt), tuple(times)) if times else HeldOut()
 
 
+def _ahead(joint: JointFit, model: Identified, record: Series, start: tuple[int, int], steps: int) -> FloatArray:
+    """A past-only forecast of the ``model`` from (number of the record, sample) on, as far as it goes."""
+    state = past_only(joint, model, *start)
+    if state is None:
+        state = past_state(model, record, start[1]).end
+    spread = np.nanstd(joint.paths[start[0]].states, axis=0)
+    return forecast(model.regular.field, state, spread, steps * record.dt, record.dt).values
+
+
 def past_only(joint: JointFit, model: Identified, index: int, sample: int) -> FloatArray | None:
     """The state of the ``model`` at a sample of one record from those up to it, as :func:`.past_state` finds it, but
     begun at the whole fit's path: that is near, and the smoothed record far.  None where no path follows."""
     prepared, offsets = joint.prepared, np.cumsum((0, *joint.prepared.jets.lengths))
     own = [(p, int(o)) for p, o in zip(prepared.pieces, offsets[:-1], strict=True) if p.record == index]
-    at = next(o + sample - p.start for p, o in own if p.start <= sample < p.stop)
+    at = next((o + sample - p.start for p, o in own if p.start <= sample < p.stop), None)
+    if at is None:
+        return None
     first = max(own[0][1], at - round(past_length(model) / prepared.jets.spacing))
     rest = prepared.without_head(first)
     begin = prepared.y.size - rest.y.size

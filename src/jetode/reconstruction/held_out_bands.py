@@ -85,6 +85,11 @@ class HeldOutBands:
         wider = found.edges * np.interp(found.times, dt * np.arange(factors.size), factors)[:, None]
         return replace(found, edges=wider, size=now**power, period=max(2, round(period)), power=power)
 
+    @property
+    def longest(self) -> float:
+        """How long the forecasts were whose errors these are."""
+        return float(self.times[-1])
+
     def after(self, values: FloatArray) -> HeldOutBands:
         """The bands of a forecast from the end of ``values``."""
         recent = recent_size(values, self.period) if self.period else 0.0

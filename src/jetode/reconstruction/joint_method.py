@@ -25,7 +25,7 @@ from jetode.joint.request import Request
 from jetode.reconstruction import advice
 from jetode.reconstruction.checks import on_closed_curve
 from jetode.reconstruction.evidence import RefusalEvidence
-from jetode.reconstruction.graded import graded, hopeless_model
+from jetode.reconstruction.graded import graded, hopeless_model, measured
 from jetode.reconstruction.joint_model import joint_model
 from jetode.reconstruction.model import Model
 from jetode.reconstruction.paper_method import check_order, paper, rational_model
@@ -112,7 +112,9 @@ def joint(
         return hopeless_model(records, info, settings, seen)
     request = replace(request, maybe_linear=seen is None or not seen.nonlinear)
     found, fitted = _plainest_equation(request, info, settings, budget, say)
-    if found.verdict.grade != "none" or not contest or budget.spent or constrained or allowed.known:
+    if found.verdict.grade != "none":
+        return measured(found, fitted, request, budget, say)
+    if not contest or budget.spent or constrained or allowed.known:
         return found
     return graded(found, fitted, request, budget, say)
 

@@ -81,6 +81,7 @@ class Limits:
     repeated: float = 1e-3  # chance of residuals that repeat with the record: once in a thousand right equations
     field_floor: float = 2e-3  # rms of D u_n − N over D u_n: an equation farther off is not the one behind the record
     field_per_noise: float = 0.2  # and so much of the noise more: five times what right equations are off by
+    exchange: float = DECISION.min_exchange  # ΔBIC of one term for another, strong evidence
     uncertainty: float = 1.25  # times that, by its own standard errors: then a term that is missing may hide in them
     strong_margin: float = 6.0  # and ΔBIC as for "margin", but strong evidence where that asks for positive (Raftery)
     plane: int = 2  # coordinates in which a closed curve has room and no more

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jetode.integration.forecast import Forecast
-from jetode.reconstruction.evidence import ContestEvidence, Evidence, PaperEvidence
+from jetode.reconstruction.evidence import Evidence, PaperEvidence
 from jetode.reconstruction.model import Model
 from jetode.reconstruction.settings import EXAMINATION
 
@@ -60,9 +60,8 @@ def outlook(model: Model, forecast: Forecast) -> Outlook:
     from the paper's eight starts within the record."""
     found, holds = model.evidence, model.verdict.holds
     if model.verdict.grade in ("approximate", "forecast") and holds is not None:
-        time, at_least = holds.median, False
-        if isinstance(found, ContestEvidence):  # no trial is longer
-            at_least = time >= found.longest * found.oscillation * NEARLY
+        time = holds.median
+        at_least = model.bands is not None and time >= NEARLY * model.bands.longest
     elif forecast.lower is not None and forecast.upper is not None:
         wide = np.flatnonzero(0.5 * (forecast.upper - forecast.lower) > EXAMINATION.holds * model.spread[0])
         at_least = not wide.size
