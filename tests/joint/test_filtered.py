@@ -20,9 +20,9 @@ from jetode.joint.forms.filtered import (
 )
 from jetode.joint.jets import Jets
 from jetode.joint.parts import equation_of
-from jetode.joint.path import stepped
 from jetode.joint.problem import KINK_STEP, prepare
 from jetode.joint.progress import Budget
+from jetode.joint.stepping import stepped
 
 CONSTANT = {RATE: -2.0, SECOND: -0.3}
 VARYING = {RATE: -0.5, SLOPE: 3.0, SECOND: 0.1}

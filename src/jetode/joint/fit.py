@@ -22,7 +22,7 @@ from jetode.joint.order_hints import false_neighbour_order, is_decay, repeats_it
 from jetode.joint.own_colour import with_own_colour
 from jetode.joint.own_noise import POLISH_ITERATIONS, SIGMA_STEP, covariance_of, refined, robust_covariance
 from jetode.joint.parts import equation_of, is_pole_constant, released
-from jetode.joint.path import Identified, StateFit, carried_through, describe, estimate_path, final_q, stepped
+from jetode.joint.path import Identified, StateFit, carried_through, describe, estimate_path, final_q
 from jetode.joint.problem import Prepared
 from jetode.joint.progress import Budget, Effort, WithModel
 from jetode.joint.request import Request
@@ -31,6 +31,7 @@ from jetode.joint.search import FREE, clean_functions, climb, propose, search
 from jetode.joint.search_settings import COOLING, DECISION, SEARCH
 from jetode.joint.shooting.annealing import Schedule, anneal, settled
 from jetode.joint.shooting.gaussnewton import Data, Fit, path_states
+from jetode.joint.stepping import stepped
 from jetode.joint.term_stability import TermStability, term_stability
 from jetode.joint.unscanned import compared_on, search_driven, search_linear
 from jetode.signal.scales import Unsuitable
@@ -350,7 +351,9 @@ def fit_joint(
         chi2,
         level * prepared.colour.innovation / estimated,
         found.margin(),
-        nearest_exchange(found.data, best.form, searched, interrupt) if found.follows() else 0.0,
+        nearest_exchange(found.data, best.form, searched, interrupt)
+        if _follows(searched.cost, found.data, DECISION.rich)
+        else 0.0,
         found.score(),
         stability.result(),
         exhausted,

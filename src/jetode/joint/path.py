@@ -22,11 +22,12 @@ from jetode.equations.state_jets import offset_and_factor
 from jetode.joint.candidates import states_for
 from jetode.joint.noise import PLAIN, Noise
 from jetode.joint.parts import equation_of, equation_terms
-from jetode.joint.problem import CLEAN_SIGMA, CLEAN_STEP, FEWEST_SAMPLES, KINK_STEP, Loss, Prepared, prepare, stretches
-from jetode.joint.search_settings import DECISION, SEARCH
+from jetode.joint.problem import CLEAN_SIGMA, CLEAN_STEP, FEWEST_SAMPLES, Loss, Prepared, prepare, stretches
+from jetode.joint.search_settings import DECISION
 from jetode.joint.shooting.annealing import Schedule, anneal, settled
 from jetode.joint.shooting.gaussnewton import Data, Fit, Linearisation, path_states
 from jetode.joint.shooting.layout import RK8, Layout, Terms
+from jetode.joint.stepping import stepped
 from jetode.joint.weak_fit import weak_data, weak_path
 from jetode.records.series import Series
 from jetode.signal.artefacts import UNLIMITED, Rails
@@ -40,7 +41,6 @@ PAST_LENGTH = 150.0  # tc: how much of the past a past-only state is estimated f
 CLEAN_PAST_LENGTH = 40.0  # tc: and where the samples are nearly exact
 WEAK_PAST_LENGTH = 40.0  # tc: and where the equation has model error, whose filter forgets
 SHORTEST_PAST = 0.5  # tc
-FAST = 8.0  # 1/tc: rate of a hidden coordinate from which that step, half of its e-folding time, is too long
 CARRIED, CARRIED_ITERATIONS = (0.03, 0.01, 3e-3, 1e-3, 3e-4), 10  # q: tight enough for what is known not to be lost
 JUMP_RATIO = 6e-4  # final q in units of the noise: jumps this small no longer feed the forecast
 
@@ -235,15 +235,6 @@ def identified_from(equation: Equation, prepared: Prepared, sigma: float) -> Ide
         scaled = scaled.changed(j, 1.0 / spread, {})
     terms = equation_terms(scaled)
     return Identified(terms, prepared.amplitude, prepared.time, sigma, np.zeros((0, 0)))
-
-
-def stepped(prepared: Prepared, terms: Terms) -> Prepared:
-    """The record with the integrator's step that an equation needs: a short one for elements with kinks, and for a
-    hidden coordinate of order 4 that spikes."""
-    kinked = any(kind_of(one.kind).kinked for one in terms.elements)
-    own = (terms.rows == terms.dimension - 1) & np.array([e[terms.dimension - 1] == 1 for e in terms.exponents])
-    spikes = terms.dimension > SEARCH.coarse_order and bool(np.any(np.abs(terms.coefficients[own]) > FAST))
-    return replace(prepared, step=KINK_STEP, kinked=kinked) if kinked or spikes else prepared
 
 
 def estimate_path(

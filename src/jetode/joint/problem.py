@@ -30,8 +30,10 @@ from jetode.support.errors import InputError
 
 STEP = 0.06  # tc: Runge–Kutta step of the fit
 KINK_STEP = 0.02  # tc: the same where an equation has kinks, which cost every method its order
+FAST_STEP = 0.005  # tc: and where a rate is too fast for it: stable, h λ < 2.8, up to 550 per tc
 NODE = 0.25  # tc: distance of nodes
-CLEAN_STEP = 0.12  # tc: step of the 8th-order method used below CLEAN_SIGMA
+CLEAN_STRIDE = 2.0  # steps: one of the 8th-order method used below CLEAN_SIGMA
+CLEAN_STEP = CLEAN_STRIDE * STEP  # tc: its usual step
 CLEAN_KINK_STEP = 0.005  # tc: of the 4th-order one where it has kinks: a step across one is wrong by h² in either
 CLEAN_SIGMA = 5e-3  # of std: below it the integrator, not the noise, would limit a 4th-order fit
 SHORTEST_PIECE = 8.0  # tc: shorter stretches between gaps are not used
@@ -108,7 +110,7 @@ class Prepared:
         n = jets.u.shape[0]
         fine = sigma * self.colour.innovation < CLEAN_SIGMA
         between = not fine and jets.u.shape[1] > 2  # Hermite needs u1 among the states
-        length = (CLEAN_KINK_STEP if self.kinked else CLEAN_STEP) if fine else step or self.step
+        length = (CLEAN_KINK_STEP if self.kinked else CLEAN_STRIDE * self.step) if fine else step or self.step
         layout = make_layout(jets.lengths, jets.spacing, length, node, interpolate=between)
         weight = self.present[:n] / sigma**2
         side = None if self.side is None else self.side[:n]

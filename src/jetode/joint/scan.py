@@ -75,10 +75,12 @@ class Problem:
     price: float
 
 
-def begun(problem: Problem, plain: list[Candidate], interrupt: Interrupt) -> list[Candidate]:
+def begun(
+    problem: Problem, plain: list[Candidate], interrupt: Interrupt, schedule: Schedule = COOLING.schedule
+) -> list[Candidate]:
     """Candidates that need no scan, quickly cooled on all that is searched; cost inf where that was given up."""
     ceiling = COOLING.hopeless * float(problem.data.n_samples)
-    return [_cooled(problem, candidate, COOLING.schedule, interrupt, ceiling) for candidate in plain]
+    return [_cooled(problem, candidate, schedule, interrupt, ceiling) for candidate in plain]
 
 
 def cool(problem: Problem, scanned: list[Candidate], plain: list[Candidate], interrupt: Interrupt) -> list[Candidate]:

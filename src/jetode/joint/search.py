@@ -7,8 +7,9 @@ order, :mod:`jetode.joint.forms.registry` knows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import TypeGuard
 
 import numpy as np
@@ -36,7 +37,7 @@ from jetode.joint.forms.registry import Rung, ladder
 from jetode.joint.interim import improved
 from jetode.joint.null_space_proposals import Proposal, fit_proposal, proposals
 from jetode.joint.parts import equation_of
-from jetode.joint.problem import Prepared
+from jetode.joint.problem import FAST_STEP, Prepared
 from jetode.joint.progress import Effort, WithModel
 from jetode.joint.scan import Problem, begun, cool, scan
 from jetode.joint.search_settings import COOLING, DECISION, SCAN, SEARCH
@@ -78,7 +79,9 @@ def search(
         return _rather_cubes(named, prepared, order, interrupt)
     before, after = _rungs(order, repeats)
     first = climb(prepared, order, before, interrupt, progress, constraints)
-    first = _or_without_scan(first, prepared, order, after, interrupt, progress, constraints)
+    in_short_steps = cache(lambda: _in_short_steps(prepared, order, interrupt, progress))
+    if not (first.satisfies() or interrupt() or order == MECHANICS_ORDER or constraints != FREE) and after:
+        first = _without_scan(prepared, order, after[0], interrupt, progress, in_short_steps) or first
     if interrupt():
         return _likelier(named, first)
     if first.satisfies():
@@ -93,7 +96,8 @@ def search(
     found = climb(prepared, order, after, interrupt, progress, constraints, first.candidates)
     if found.satisfies() or constraints != FREE:
         return _beside(found, named)
-    return _last(prepared, order, functions, interrupt, progress) or _likelier(named, found)
+    last = in_short_steps() or _of_product(prepared, order, functions, interrupt, progress)
+    return last or _likelier(named, found)
 
 
 def _given(prepared: Prepared, order: int, functions: Functions, interrupt: Interrupt) -> Found:
@@ -108,32 +112,23 @@ def _rungs(order: int, repeats: bool) -> tuple[tuple[Rung, ...], tuple[Rung, ...
     return (first, ()) if repeats else (first[:1], first[1:])
 
 
-def _or_without_scan(
-    first: Found,
+def _without_scan(
     prepared: Prepared,
     order: int,
-    rungs: Sequence[Rung],
+    rung: Rung,
     interrupt: Interrupt,
     progress: Progress,
-    constraints: Constraints,
-) -> Found:
-    """The first rung's result, or, where that does not satisfy, what needs no scan on the next, the cubic without a
-    pole, if it leaves no doubt: that takes a second, and functions, which imitate cubes, can take all iterations that
-    there are.  In the plane they come first."""
-    if order == MECHANICS_ORDER or not rungs or first.satisfies() or interrupt():
-        return first
-    progress(f"{rungs[0].name}: fitting what needs no scan")
-    problem = compared_on(prepared, order)
-    found = unscanned(problem, _candidates(rungs[0], False, prepared, constraints), interrupt)
-    return found if beyond_doubt(found) else first
-
-
-def _last(
-    prepared: Prepared, order: int, functions: Functions, interrupt: Interrupt, progress: Progress
+    in_short_steps: Callable[[], Found | None],
 ) -> Found | None:
-    """What is tried where nothing else satisfies, if it does."""
-    finely = _finely(prepared, order, interrupt, progress)
-    return finely or _of_product(prepared, order, functions, interrupt, progress)
+    """What needs no scan on a rung, the cubic without a pole, or the same in short steps, if it leaves no doubt: that
+    takes a second or two, and functions, which imitate cubes, can take all iterations that there are.  In the plane
+    they come first."""
+    progress(f"{rung.name}: fitting what needs no scan")
+    found = unscanned(compared_on(prepared, order), _candidates(rung, False, prepared, FREE), interrupt)
+    if beyond_doubt(found):
+        return found
+    found_in_short = in_short_steps()
+    return found_in_short if found_in_short is not None and beyond_doubt(found_in_short) else None
 
 
 def _likelier(named: Found | None, found: Found) -> Found:
@@ -164,14 +159,18 @@ def _second_chance(
     return replace(first, candidates=tuple(different(sorted([again, *first.candidates], key=by_bic))))
 
 
-def _finely(prepared: Prepared, order: int, interrupt: Interrupt, progress: Progress) -> Found | None:
-    """The cubic without a pole, integrated finely, where it satisfies: spikes need that, and without it many terms."""
-    problem = compared_on(prepared, order, fine=True)
-    if interrupt() or problem.sigma <= SEARCH.coarse_sigma:
-        return None
-    progress("cubic: finer steps")
-    found = unscanned(problem, [plain_candidate(order, 3)], interrupt)
-    return found if found.satisfies() else None
+def _in_short_steps(prepared: Prepared, order: int, interrupt: Interrupt, progress: Progress) -> Found | None:
+    """The quadratic without a pole, then the cubic, integrated in short steps, where one satisfies: what relaxes in
+    less than the usual step is lost in it, or takes many terms."""
+    problem = compared_on(replace(prepared, step=FAST_STEP), order, fine=True)
+    progress("no pole, short steps")
+    for degree in (2, 3):
+        if interrupt():
+            break
+        found = unscanned(problem, [plain_candidate(order, degree)], interrupt, COOLING.reheats[0])
+        if found.satisfies():
+            return found
+    return None
 
 
 def _with_functions(

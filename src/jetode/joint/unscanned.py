@@ -14,10 +14,10 @@ from jetode.joint.choose_terms import choose_terms
 from jetode.joint.forms.base import Candidate, hidden_library
 from jetode.joint.forms.driven import driven_planes
 from jetode.joint.forms.pole_free import candidate as plain_candidate
-from jetode.joint.problem import STEP, Prepared
+from jetode.joint.problem import Prepared
 from jetode.joint.scan import Problem, begun
 from jetode.joint.search_settings import COOLING, DECISION, SEARCH
-from jetode.joint.shooting.annealing import anneal
+from jetode.joint.shooting.annealing import Schedule, anneal
 from jetode.joint.shooting.gaussnewton import Fit
 
 
@@ -32,18 +32,23 @@ def library_size(order: int) -> int:
 
 
 def compared_on(prepared: Prepared, order: int, fine: bool = False) -> Problem:
-    """The stretch that is searched, at the noise level that is trusted; ``fine``: integrated finely at any, as kinks
-    of functions and spikes need, and the fast motions of order 4, where coarse steps ask for terms too many."""
+    """The stretch that is searched, at the noise level that is trusted; ``fine``: with the record's own step at any, as
+    kinks of functions and spikes need, and the fast motions of order 4, where coarse ones ask for terms too many."""
     fine |= order > SEARCH.coarse_order
     sigma = max(prepared.sigma, SEARCH.sigma)
     samples = min(prepared.y.size, round(SEARCH.length / prepared.jets.spacing))
-    data = prepared.data(sigma, samples, SEARCH.step if sigma > SEARCH.coarse_sigma and not fine else STEP)
+    data = prepared.data(sigma, samples, SEARCH.step if sigma > SEARCH.coarse_sigma and not fine else None)
     return Problem(prepared, sigma, data, term_price(data.n_samples, library_size(order)))
 
 
-def unscanned(problem: Problem, candidates: Sequence[Candidate], interrupt: Interrupt) -> Found:
+def unscanned(
+    problem: Problem,
+    candidates: Sequence[Candidate],
+    interrupt: Interrupt,
+    schedule: Schedule = COOLING.schedule,
+) -> Found:
     """Those of the candidates that follow the record, with their terms selected."""
-    chosen = selected(problem, begun(problem, list(candidates), interrupt), interrupt)
+    chosen = selected(problem, begun(problem, list(candidates), interrupt, schedule), interrupt)
     return ranked(problem, [candidate for _, candidate in chosen])
 
 

@@ -13,11 +13,12 @@ from jetode.integration.valid_prediction_time import valid_prediction_time
 from jetode.joint.candidates import states_for
 from jetode.joint.fit import JointFit
 from jetode.joint.own_noise import own_cost
-from jetode.joint.path import Identified, estimate_path, final_q, past_length, past_state, stepped
+from jetode.joint.path import Identified, estimate_path, final_q, past_length, past_state
 from jetode.joint.problem import FEWEST_SAMPLES, Prepared, stretches
 from jetode.joint.search_settings import DECISION
 from jetode.joint.shooting.annealing import Schedule, anneal, settled
 from jetode.joint.shooting.gaussnewton import Data, Fit, path_states
+from jetode.joint.stepping import stepped
 from jetode.reconstruction.settings import EXAMINATION
 from jetode.records.series import Series
 from jetode.signal.oscillations import oscillation
@@ -27,6 +28,7 @@ from jetode.support.arrays import BoolArray, FloatArray
 from jetode.support.errors import InputError
 from jetode.support.threads import side_by_side
 
+AGAIN = (30.0, 10.0, 5.0, 2.5, 1.0)  # × the last q: levels of a path that has stuck
 NEAR = (0.03, 0.01)  # q at which a path that is known roughly begins: looser ones would lose it
 RUN = 5  # samples in a row that end a forecast: one wild sample does not
 
@@ -55,6 +57,8 @@ def held_out(joint: JointFit, records: Sequence[Series], interrupt: Callable[[],
     data = held.data(model.sigma)
     fit = _from_whole(joint, earlier, records, (held, data), [(i, cuts[i]) for i in rest])
     if not fit.cost <= enough(data):  # it has stuck, though it began where the whole fit's path is
+        fit = _cooled_again(earlier, data, fit, interrupt)
+    if not fit.cost <= enough(data):
         again = estimate_path(earlier, held, interrupt)[1]
         fit = again if again.cost < fit.cost or not np.isfinite(fit.cost) else fit
     longest = max(rest, key=lambda i: records[i].n)
@@ -109,6 +113,14 @@ def _from_whole(
     nodes = _whole_path(joint, records, prepared, parts)[data.layout.first]
     nodes = np.where(np.isnan(nodes), states_for(prepared, model.scaled, data), nodes)
     return anneal(data, frozen, nodes, Schedule((*NEAR, 30 * last, last), 10), rescale=False)
+
+
+def _cooled_again(model: Identified, data: Data, fit: Fit, interrupt: Callable[[], bool]) -> Fit:
+    """A path that has stuck near its end, once more and more slowly: where it spikes its last levels are far apart."""
+    last = final_q(model.sigma)
+    again = anneal(data, fit.terms, fit.states, Schedule(tuple(k * last for k in AGAIN), 14), interrupt, rescale=False)
+    again = settled(data, again, enough(data), interrupt)
+    return again if again.cost < fit.cost else fit
 
 
 def _whole_path(
