@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import TypeGuard
 
 import numpy as np
@@ -45,6 +45,7 @@ from jetode.joint.shooting.annealing import anneal
 from jetode.joint.unscanned import (
     beyond_doubt,
     compared_on,
+    is_coarse,
     library_size,
     ranked,
     selected,
@@ -77,11 +78,9 @@ def search(
     named = _with_functions(prepared, order, functions, interrupt, progress) if asked else None
     if _names(named):
         return _rather_cubes(named, prepared, order, interrupt)
-    before, after = _rungs(order, repeats)
-    first = climb(prepared, order, before, interrupt, progress, constraints)
-    in_short_steps = cache(lambda: _in_short_steps(prepared, order, interrupt, progress))
-    if not (first.satisfies() or interrupt() or order == MECHANICS_ORDER or constraints != FREE) and after:
-        first = _without_scan(prepared, order, after[0], interrupt, progress, in_short_steps) or first
+    before, after = rungs = _rungs(order, repeats)
+    in_short_steps = cache(partial(_in_short_steps, prepared, order, interrupt, progress))
+    first = _polynomials(prepared, order, rungs, interrupt, progress, constraints, in_short_steps)
     if interrupt():
         return _likelier(named, first)
     if first.satisfies():
@@ -96,8 +95,7 @@ def search(
     found = climb(prepared, order, after, interrupt, progress, constraints, first.candidates)
     if found.satisfies() or constraints != FREE:
         return _beside(found, named)
-    last = in_short_steps() or _of_product(prepared, order, functions, interrupt, progress)
-    return last or _likelier(named, found)
+    return _last(prepared, order, functions, interrupt, progress, in_short_steps) or _likelier(named, found)
 
 
 def _given(prepared: Prepared, order: int, functions: Functions, interrupt: Interrupt) -> Found:
@@ -112,23 +110,45 @@ def _rungs(order: int, repeats: bool) -> tuple[tuple[Rung, ...], tuple[Rung, ...
     return (first, ()) if repeats else (first[:1], first[1:])
 
 
-def _without_scan(
+def _polynomials(
     prepared: Prepared,
     order: int,
-    rung: Rung,
+    rungs: tuple[tuple[Rung, ...], tuple[Rung, ...]],
+    interrupt: Interrupt,
+    progress: Progress,
+    constraints: Constraints,
+    in_short_steps: Callable[[], Found | None],
+) -> Found:
+    """The first rung's result.  Where it does not satisfy, that with usual steps, if the search takes coarse ones, in
+    which spikes are lost; what needs no scan on the next rung, the cubic without a pole; and the same in short steps:
+    the first that does, and of the last two leaves no doubt.  They take some seconds, and functions, which imitate
+    cubes, can take all iterations that there are.  In the plane functions come first."""
+    before, after = rungs
+    first = climb(prepared, order, before, interrupt, progress, constraints)
+    if order == MECHANICS_ORDER or not after or first.satisfies() or interrupt():
+        return first
+    if is_coarse(prepared, order):
+        finer = climb(prepared, order, before, interrupt, progress, constraints, fine=True)
+        if finer.satisfies():
+            return finer
+    if constraints != FREE:
+        return first
+    progress(f"{after[0].name}: fitting what needs no scan")
+    cubic = unscanned(compared_on(prepared, order), _candidates(after[0], False, prepared, FREE), interrupt)
+    found = cubic if beyond_doubt(cubic) else in_short_steps()
+    return found if found is not None and beyond_doubt(found) else first
+
+
+def _last(
+    prepared: Prepared,
+    order: int,
+    functions: Functions,
     interrupt: Interrupt,
     progress: Progress,
     in_short_steps: Callable[[], Found | None],
 ) -> Found | None:
-    """What needs no scan on a rung, the cubic without a pole, or the same in short steps, if it leaves no doubt: that
-    takes a second or two, and functions, which imitate cubes, can take all iterations that there are.  In the plane
-    they come first."""
-    progress(f"{rung.name}: fitting what needs no scan")
-    found = unscanned(compared_on(prepared, order), _candidates(rung, False, prepared, FREE), interrupt)
-    if beyond_doubt(found):
-        return found
-    found_in_short = in_short_steps()
-    return found_in_short if found_in_short is not None and beyond_doubt(found_in_short) else None
+    """What is tried where nothing else satisfies, if it does."""
+    return in_short_steps() or _of_product(prepared, order, functions, interrupt, progress)
 
 
 def _likelier(named: Found | None, found: Found) -> Found:
@@ -271,9 +291,10 @@ def climb(
     progress: Progress,
     constraints: Constraints = FREE,
     before: tuple[Candidate, ...] = (),
+    fine: bool = False,
 ) -> Found:
     """Some rungs, each scanned, cooled and its terms selected; ends where one satisfies."""
-    problem = compared_on(prepared, order)
+    problem = compared_on(prepared, order, fine)
     data, n = problem.data, problem.data.n_samples
     found = Found(before, data, problem.price)
     for rung in rungs:

@@ -31,14 +31,23 @@ def library_size(order: int) -> int:
     return len(hidden_library(order, SEARCH.library_degree)) + SEARCH.library_extra
 
 
+def is_coarse(prepared: Prepared, order: int) -> bool:
+    """Whether a search integrates coarsely: the noise hides what that errs by, unless the motion is fast."""
+    return order <= SEARCH.coarse_order and _sigma(prepared) > SEARCH.coarse_sigma
+
+
 def compared_on(prepared: Prepared, order: int, fine: bool = False) -> Problem:
     """The stretch that is searched, at the noise level that is trusted; ``fine``: with the record's own step at any, as
     kinks of functions and spikes need, and the fast motions of order 4, where coarse ones ask for terms too many."""
-    fine |= order > SEARCH.coarse_order
-    sigma = max(prepared.sigma, SEARCH.sigma)
+    sigma = _sigma(prepared)
     samples = min(prepared.y.size, round(SEARCH.length / prepared.jets.spacing))
-    data = prepared.data(sigma, samples, SEARCH.step if sigma > SEARCH.coarse_sigma and not fine else None)
+    data = prepared.data(sigma, samples, SEARCH.step if is_coarse(prepared, order) and not fine else None)
     return Problem(prepared, sigma, data, term_price(data.n_samples, library_size(order)))
+
+
+def _sigma(prepared: Prepared) -> float:
+    """The noise level that a search trusts."""
+    return max(prepared.sigma, SEARCH.sigma)
 
 
 def unscanned(
