@@ -24,6 +24,7 @@ from jetode.joint.shooting.gaussnewton import Fit
 from jetode.joint.shooting.layout import Terms
 from jetode.support.arrays import FloatArray
 
+STEEP = ("exp", "cosh")  # whose only parameter is a rate
 Begun = tuple[Suggestion, Terms, FloatArray]
 
 
@@ -56,6 +57,14 @@ def alike(element: Element, samples: FloatArray, kinds: Collection[str]) -> list
             found.append((len(best[0].parameters), best[1], best[0]))
     ranked = sorted(found, key=lambda f: f[:2])[: SETTINGS.tried]
     return [replace(one, partner=element.partner) for *_, one in ranked]
+
+
+def sharper(element: Element, samples: FloatArray) -> list[Element]:
+    """The element, and an exponential with twice its rate, too: a path that is too flat shows a sharp bend as a blunter
+    one, and from half the rate on the valley to it is long."""
+    twice = replace(element, parameters=tuple(2.0 * p for p in element.parameters))
+    steep = element.kind in STEEP and sensible(element.kind, twice.parameters, samples)
+    return [element, twice] if steep else [element]
 
 
 def replaced(equation: Equation, m: int, element: Element, samples: FloatArray) -> Equation:
@@ -109,7 +118,8 @@ def other_names(fit: Fit, suggestion: Suggestion, kinds: Sequence[str]) -> Itera
         equation, states = equation.canonical(), equation.canonical_states(states)
     for m, one in enumerate(equation.elements):
         samples = one.element.argument(states)
-        for element in alike(one.element, samples, [k for k in kinds if k != one.element.kind]):
+        others = alike(one.element, samples, [k for k in kinds if k != one.element.kind])
+        for element in others if suggestion.of_product else (e for other in others for e in sharper(other, samples)):
             elements = tuple(element if k == m else e.element for k, e in enumerate(equation.elements))
             other = replace(suggestion, elements=elements, bare=False)
             swapped = (replaced_product if suggestion.of_product else replaced)(equation, m, element, samples)
