@@ -47,6 +47,7 @@ from jetode.joint.unscanned import (
     compared_on,
     is_coarse,
     library_size,
+    looks_fast,
     ranked,
     selected,
     term_price,
@@ -180,14 +181,22 @@ def _second_chance(
 
 
 def _in_short_steps(prepared: Prepared, order: int, interrupt: Interrupt, progress: Progress) -> Found | None:
-    """The quadratic without a pole, then the cubic, integrated in short steps, where one satisfies: what relaxes in
-    less than the usual step is lost in it, or takes many terms."""
-    problem = compared_on(replace(prepared, step=FAST_STEP), order, fine=True)
+    """The quadratic without a pole, then the cubic, integrated in short steps where a first look says that it is fast,
+    if one satisfies: what relaxes in less than the usual step is lost in it, or takes many terms.  A cubic that is not
+    is integrated in usual ones, where the search takes coarse ones."""
     progress("no pole, short steps")
+    usual = compared_on(prepared, order, fine=True)
     for degree in (2, 3):
+        candidate = plain_candidate(order, degree)
         if interrupt():
             break
-        found = unscanned(problem, [plain_candidate(order, degree)], interrupt, COOLING.reheats[0])
+        if looks_fast(usual, candidate, interrupt):
+            problem = compared_on(replace(prepared, step=FAST_STEP), order, fine=True)
+            found = unscanned(problem, [candidate], interrupt, COOLING.reheats[0])
+        elif degree == CUBE and is_coarse(prepared, order):
+            found = unscanned(usual, [candidate], interrupt)
+        else:
+            continue
         if found.satisfies():
             return found
     return None
