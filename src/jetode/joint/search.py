@@ -120,23 +120,23 @@ def _polynomials(
     constraints: Constraints,
     in_short_steps: Callable[[], Found | None],
 ) -> Found:
-    """The first rung's result.  Where it does not satisfy, that with usual steps, if the search takes coarse ones, in
-    which spikes are lost; what needs no scan on the next rung, the cubic without a pole; and the same in short steps:
-    the first that does, and of the last two leaves no doubt.  They take some seconds, and functions, which imitate
-    cubes, can take all iterations that there are.  In the plane functions come first."""
+    """The first rung's result.  Where it does not satisfy, what needs no scan on the next, the cubic without a pole, if
+    it leaves no doubt; then the first rung with usual steps, if the search takes coarse ones, in which spikes are lost;
+    then what is too fast for these.  They take a second or two, and functions, which imitate cubes, can take all
+    iterations that there are.  In the plane functions come first."""
     before, after = rungs
     first = climb(prepared, order, before, interrupt, progress, constraints)
     if order == MECHANICS_ORDER or not after or first.satisfies() or interrupt():
         return first
+    progress(f"{after[0].name}: fitting what needs no scan")
+    cubic = unscanned(compared_on(prepared, order), _candidates(after[0], False, prepared, constraints), interrupt)
+    if beyond_doubt(cubic):
+        return cubic
     if is_coarse(prepared, order):
         finer = climb(prepared, order, before, interrupt, progress, constraints, fine=True)
         if finer.satisfies():
             return finer
-    if constraints != FREE:
-        return first
-    progress(f"{after[0].name}: fitting what needs no scan")
-    cubic = unscanned(compared_on(prepared, order), _candidates(after[0], False, prepared, FREE), interrupt)
-    found = cubic if beyond_doubt(cubic) else in_short_steps()
+    found = in_short_steps() if constraints == FREE else None
     return found if found is not None and beyond_doubt(found) else first
 
 
