@@ -80,7 +80,7 @@ def search(
     if _names(named):
         return _rather_cubes(named, prepared, order, interrupt)
     before, after = rungs = _rungs(order, repeats)
-    in_short_steps = cache(partial(_in_short_steps, prepared, order, interrupt, progress))
+    in_short_steps = cache(partial(_in_short_steps, prepared, order, _own(interrupt), progress))
     first = _polynomials(prepared, order, rungs, interrupt, progress, constraints, in_short_steps)
     if interrupt():
         return _likelier(named, first)
@@ -133,11 +133,16 @@ def _polynomials(
     if beyond_doubt(cubic):
         return cubic
     if is_coarse(prepared, order):
-        finer = climb(prepared, order, before, interrupt, progress, constraints, fine=True)
+        finer = climb(prepared, order, before, _own(interrupt), progress, constraints, fine=True)
         if finer.satisfies():
             return finer
     found = in_short_steps() if constraints == FREE else None
     return found if found is not None and beyond_doubt(found) else first
+
+
+def _own(interrupt: Interrupt) -> Interrupt:
+    """Iterations of its own for a stage that is short and must not take those of the forms after it."""
+    return interrupt.renewed() if isinstance(interrupt, Effort) else interrupt
 
 
 def _last(
@@ -225,7 +230,7 @@ def _of_product(
 ) -> Found | None:
     """An equation with a function of a product behind a pole, where nothing else satisfies: a look of a second, for
     which iterations are there whatever the rungs before it have used."""
-    effort = interrupt.renewed() if isinstance(interrupt, Effort) else interrupt
+    effort = _own(interrupt)
     if order != PRODUCT_ORDER or effort():
         return None
     found = search_products(compared_on(prepared, order, fine=True), functions, effort, progress)
