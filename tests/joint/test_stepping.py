@@ -42,6 +42,8 @@ def test_the_fastest_rate_of_a_linear_flow_is_its_largest_eigenvalue():
     largest = np.abs(np.linalg.eigvals(matrix)).max()
     assert fastest_rate(terms, prepared.jets) == pytest.approx(largest, rel=1e-10)
     assert largest > FAST and stepped(prepared, terms).step == FAST_STEP
+    wild = equation_terms(jerk_equation({(1, 0, 0): 1e200, (0, 0, 1): -1.0}))
+    assert stepped(prepared, wild).step == STEP  # what is beyond any step has none, and eigenvalues are not asked for
     calm = equation_terms(jerk_equation({(1, 0, 0): -1.0, (0, 0, 1): -2.0}))
     assert stepped(prepared, calm).step == STEP
 

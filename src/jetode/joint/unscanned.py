@@ -21,9 +21,8 @@ from jetode.joint.shooting.annealing import Schedule, anneal
 from jetode.joint.shooting.gaussnewton import Fit
 from jetode.joint.stepping import FAST, fastest_rate
 
-LOOSE = Schedule(
-    (0.3, 0.1), 4
-)  # of the drawn flows that are fast the rates come out at 40 and more, of others below 17
+# of the drawn flows that are fast the rates come out at 40 and more, of others below 17
+LOOSE = Schedule((0.3, 0.1), 4)
 
 
 def term_price(n_samples: int, n_terms: int) -> float:
