@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 
 from jetode.catalogue.systems import systems
+from jetode.experiments.trust.outcome import is_the_truth
+from jetode.experiments.trust.records import record as drawn_record
 from jetode.joint.fit import JointFit, fit_joint
 from jetode.joint.path import past_state
 from jetode.joint.request import Request
 from jetode.reconstruction.held_out import held_out_forecasts, past_only
+from jetode.reconstruction.reconstruct import reconstruct
 from jetode.signal.noise import add_noise
 from jetode.signal.trials import plan
 
@@ -67,3 +70,15 @@ def test_trials_of_one_record_learn_from_the_others_and_from_what_came_before() 
     assert there.mean() > 0.9
     off = (runs - trials.truths(parts))[there, : round(0.5 * trials.period)]
     assert np.sqrt(np.mean(off**2)) < 0.15 * np.std(clean.values)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1676, 1733])
+def test_right_equations_are_not_refused_for_the_way_to_them(seed: int) -> None:
+    """Drawn jerk flows: the held-out path of the one, which spikes, sticks at its last levels and has to be cooled
+    again; of the other the searched stretch leaves more than a search is satisfied with, and exchanges are asked for
+    all the same."""
+    drawn = drawn_record(seed)
+    assert drawn is not None
+    model = reconstruct(drawn.series, contest=False)
+    assert model.verdict.trusted and is_the_truth(model, drawn)
