@@ -7,6 +7,11 @@ import pytest
 
 import jetode
 from jetode.catalogue.systems import systems
+from jetode.joint import progress
+from jetode.joint.forms import pole_free
+from jetode.joint.problem import prepare
+from jetode.joint.progress import charged
+from jetode.joint.shooting.gaussnewton import work
 from jetode.records.series import Series
 from jetode.signal.noise import add_noise
 from jetode.support.errors import InputError
@@ -224,6 +229,32 @@ def test_effort_of_a_search_is_bounded():
     assert [limited() for _ in range(3)] == [False, True, True] and limited.exhausted
     stopped = Effort(lambda: True, most=3)
     assert stopped() and not stopped.exhausted
+
+
+def test_work_of_a_search_is_bounded_for_all_stages_together(monkeypatch):
+    """Iterations that take more end the search sooner, on any machine; a stage of its own has its own bound."""
+    monkeypatch.setattr(progress, "MOST_WORK", 3.0)
+    budget = progress.Budget()
+    first, second = budget.effort(), budget.effort()
+    dear = charged(first, 1.0)
+    assert [dear(), dear(), first.renew()()] == [False, False, False]
+    parts = second.split(2)
+    assert [charged(part, 0.6)() for part in parts] == [False, False] and not second.exhausted
+    second.charge(parts)
+    assert second.exhausted and first.exhausted and not first.renewed().exhausted
+    assert charged(None, 1.0)() is False
+
+
+def test_work_of_an_iteration_is_linear_in_the_record(noisy_lorenz):
+    """Twice the samples take twice as much beyond what every iteration takes; so do steps and terms."""
+    prepared, start = prepare([noisy_lorenz], 3), pole_free.candidate(3, 2)
+    terms = start.start(prepared.jets).terms
+    takes = {n: work(prepared.data(0.05, n), terms) for n in (1000, 2000, 3000, 4000)}
+    steps = np.diff(list(takes.values()))
+    assert steps == pytest.approx(np.full(3, steps[0]), rel=0.01) and takes[1000] > steps[0] > 0.0
+    assert work(prepared.data(0.05, 4000, prepared.step / 8), terms) > 2 * takes[4000]
+    few = terms.select(np.arange(terms.free.size) < 4)
+    assert work(prepared.data(0.05, 4000), few) < takes[4000]
 
 
 @pytest.mark.parametrize(("noise", "seed"), [(0.3, 112), (0.15, 181)])

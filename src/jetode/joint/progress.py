@@ -1,12 +1,15 @@
 """Progress of a fit, how it ends early, and its candidates side by side.
 
-A stage is a sentence, whether there is a model yet is a flag, and how much is searched is counted in iterations.
+A stage is a sentence, whether there is a model yet is a flag, and how much is searched is counted in iterations, and in
+the work that they take (:func:`charged`): neither depends on the machine.
 """
 
 from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from jetode.support.threads import side_by_side
@@ -14,7 +17,10 @@ from jetode.support.threads import side_by_side
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-MOST_ITERATIONS = 4500  # of the search: eight times what Lorenz at 15 % needs, about 60 s for 6,001 samples
+MOST_ITERATIONS = 4500  # of one stage of the search: eight times what Lorenz at 15 % needs
+# Of all stages together but short ones of their own, about as many seconds on the machine of docs/measured.md; of 420
+# drawn records whose equation is exact the longest took 18 with everything else.
+MOST_WORK = 20.0
 
 
 class WithModel(str):
@@ -39,6 +45,7 @@ class Budget:
         self._end = None if max_seconds is None else now() + max_seconds
         self._cancelled = False
         self._has_model = False
+        self._work = Work(MOST_WORK)
 
     def cancel(self) -> None:
         """Stop at the next iteration."""
@@ -65,7 +72,7 @@ class Budget:
 
     def effort(self) -> Effort:
         """How many iterations the search may take."""
-        return Effort(lambda: self.spent, min(self._iterations or MOST_ITERATIONS, MOST_ITERATIONS))
+        return Effort(lambda: self.spent, min(self._iterations or MOST_ITERATIONS, MOST_ITERATIONS), self._work)
 
     def searched(self, effort: Effort) -> None:
         """The search has ended: at the limit that was given, the fit ends too."""
@@ -83,16 +90,24 @@ class Budget:
         return say
 
 
+@dataclass
+class Work:
+    """What is left of the work that the stages of a search may take together."""
+
+    left: float
+
+
 class Effort:
     """A bound on the Gauss–Newton iterations of the search, the same on any machine: a channel that no form fits
-    would be searched to the last rung of the ladder."""
+    would be searched to the last rung of the ladder.  The ``work`` of them is bounded for all stages together."""
 
-    def __init__(self, interrupt: Callable[[], bool], most: int = MOST_ITERATIONS) -> None:
+    def __init__(self, interrupt: Callable[[], bool], most: int = MOST_ITERATIONS, work: Work | None = None) -> None:
         self._interrupt = interrupt
         self._most = self._left = most
+        self._work = work or Work(MOST_WORK)
 
     def renewed(self) -> Effort:
-        """The same bound anew, for a last stage that others have left nothing to."""
+        """The same bound anew, for a stage of its own to which others may have left nothing."""
         return Effort(self._interrupt, self._most)
 
     def renew(self) -> Effort:
@@ -107,20 +122,30 @@ class Effort:
     @property
     def exhausted(self) -> bool:
         """Whether the bound has ended the search."""
-        return self._left < 0
+        return self._left < 0 or self._work.left < 0.0
 
-    def __call__(self) -> bool:
-        """Asked once per iteration: whether to stop."""
+    def __call__(self, work: float = 0.0) -> bool:
+        """Asked once per iteration, which takes so much work: whether to stop."""
         self._left -= 1
+        self._work.left -= work
         return self.exhausted or self._interrupt()
 
     def split(self, count: int) -> list[Effort]:
         """One bound for each of several fits side by side: each may take all that is left."""
-        return [Effort(self._interrupt, self._left) for _ in range(count)]
+        return [Effort(self._interrupt, self._left, Work(self._work.left)) for _ in range(count)]
 
     def charge(self, parts: Iterable[Effort]) -> None:
         """Take off what the parts of a :meth:`split` have used."""
-        self._left -= sum(self._left - part._left for part in parts)
+        used = [(self._left - part._left, self._work.left - part._work.left) for part in parts]
+        self._left -= sum(iterations for iterations, _ in used)
+        self._work.left -= sum(work for _, work in used)
+
+
+def charged(interrupt: Callable[[], bool] | None, work: float) -> Callable[[], bool]:
+    """The question whether to stop, for iterations that take so much work each."""
+    if isinstance(interrupt, Effort):
+        return partial(interrupt, work)
+    return interrupt or (lambda: False)
 
 
 def fitted_side_by_side(

@@ -117,7 +117,7 @@ def with_spring(problem: Problem, kinds: Sequence[str], interrupt: Interrupt) ->
     spring = Candidate(PoleFree(ORDER, (("a", ()), ("D", ((0,),)), ("P", (*SPRING, (0, 1))))), {(0,): 1.0})
     start = spring.start(problem.prepared.jets.head(data.y.size))
     fit = anneal(data, start.terms, start.states[data.layout.first], LOOSE, interrupt)
-    laws = friction_laws(problem, [replace(spring, fit=fit)], kinds, interrupt, DECISION.selectable)
+    laws = friction_laws(problem, [replace(spring, fit=fit)], kinds, interrupt, DECISION.rich)
     found = Found(tuple(laws), data, problem.price)
     return found if found.follows() else None
 
