@@ -12,7 +12,7 @@ from jetode.joint.forms.base import Candidate
 from jetode.joint.parts import equation_of
 from jetode.joint.search_settings import DECISION
 
-SIGNIFICANT = 0.05  # chance at which coefficients that are not needed lower the cost as far
+SIGNIFICANT = 0.05  # chance at which one of all richer functions lowers the cost as far without need
 
 
 @dataclass(frozen=True)
@@ -30,18 +30,25 @@ class Rival:
 
 def rivals_of(best: Candidate, found: Found) -> tuple[Rival, ...]:
     """The other candidates that could be fitted, and how far they are behind."""
+    others = [c for c in found.candidates if c.fit is not None and c is not best]
+    chance = SIGNIFICANT / max(1, sum(_is_richer(c, best) for c in others))  # each is one more look at the same noise
     return tuple(
-        Rival(equation_of(c.fit.terms).canonical(), c.bic - best.bic, bool(c.form.elements) and _superfluous(c, best))
-        for c in found.candidates
-        if c.fit is not None and c is not best
+        Rival(equation_of(c.fit.terms).canonical(), c.bic - best.bic, _superfluous(c, best, chance))
+        for c in others
+        if c.fit is not None
     )
 
 
-def _superfluous(richer: Candidate, best: Candidate) -> bool:
-    """Whether a candidate has more coefficients than the best and no significant use for them (χ²); beside a
-    polynomial, whose powers a function contains, whether it is as far behind as any term more has to be."""
-    assert richer.fit is not None and best.fit is not None
-    more = int(richer.fit.terms.free.sum() - best.fit.terms.free.sum())
-    if more > 0 and not best.form.elements and richer.bic - best.bic >= DECISION.min_margin:
+def _is_richer(other: Candidate, best: Candidate) -> bool:
+    """Whether a candidate has a function and more coefficients than the best."""
+    return bool(other.form.elements) and other.free > best.free
+
+
+def _superfluous(other: Candidate, best: Candidate, chance: float) -> bool:
+    """Whether a candidate is richer than the best and has no significant use for it (χ²); beside a polynomial, whose
+    powers a function contains, whether it is as far behind as any term more has to be."""
+    if not _is_richer(other, best):
+        return False
+    if not best.form.elements and other.bic - best.bic >= DECISION.min_margin:
         return True
-    return bool(more > 0 and best.cost - richer.cost < chdtri(more, SIGNIFICANT))
+    return bool(best.cost - other.cost < chdtri(other.free - best.free, chance))

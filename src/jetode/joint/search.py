@@ -281,9 +281,11 @@ def _names(named: Found | None) -> TypeGuard[Found]:
 
 def _beside(best: Found, other: Found | None) -> Found:
     """The best with what another search has found as its rivals: functions beside a polynomial, or polynomials beside a
-    function."""
+    function.  What follows the record with a BIC lower beyond doubt is the better one, though its terms be in doubt."""
     if other is None:
         return best
+    if other.follows() and other.candidates[0].bic < best.candidates[0].bic - DECISION.min_exchange:
+        best, other = other, best
     has = bool(best.candidates[0].form.elements)
     return replace(best, candidates=(*best.candidates, *(c for c in other.candidates if bool(c.form.elements) != has)))
 
