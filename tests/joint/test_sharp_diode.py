@@ -5,8 +5,12 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from jetode.equations.elements import Element
+from jetode.experiments.elements.cases import CASES
+from jetode.joint.elements.discover import Discovery
 from jetode.joint.elements.likeness import sharper
 from jetode.joint.elements.naming import CATALOGUE, search_elements
+from jetode.joint.elements.sharp import blunt_exponentials, sharp_exponentials
+from jetode.joint.elements.weak_form import WeakForm
 from jetode.joint.problem import prepare
 from jetode.joint.unscanned import compared_on
 from jetode.records.series import Series
@@ -43,3 +47,28 @@ def test_a_diode_is_no_kink():
     assert element.kind in ("exp", "cosh") and element.variable == 1  # on one side of 0 they are the same
     (rate,) = found.candidates[0].fit.terms.element_parameters(0)
     assert abs(rate) * prepared.time / prepared.amplitude == pytest.approx(RATE, rel=0.05)
+
+
+def blunt(record: Series) -> list[Element]:
+    """What the look for sharp exponentials would begin from."""
+    weak = WeakForm.of(prepare([record], 3), 3)
+    assert weak is not None
+    return [e for suggestion in blunt_exponentials(Discovery.of(weak)) for e in suggestion.elements]
+
+
+def test_only_spikes_are_looked_at():
+    """Blurred spikes show which coordinate the diode is across; other functions and their records pay for a glance."""
+    assert blunt(circuit(0.01))[0].variable == 1
+    assert {e.variable for e in blunt(circuit(0.0))} == {0, 1}
+    for case in ("Chua x", "Michaelis–Menten", "tanh jerk"):
+        assert not blunt(CASES[case].record(0.05, 0)[0])
+
+
+@pytest.mark.long
+def test_a_diode_without_noise():
+    """Nothing but sharpening finds it there: the weak form of smoothed spikes is off by more than the record is."""
+    prepared = prepare([circuit(0.0)], 3)
+    found = sharp_exponentials(prepared, 3, CATALOGUE, lambda: False, lambda _: None)
+    assert found is not None and found.satisfies()
+    (rate,) = found.candidates[0].fit.terms.element_parameters(0)
+    assert rate * prepared.time / prepared.amplitude == pytest.approx(RATE, rel=0.01)

@@ -30,6 +30,7 @@ from jetode.joint.elements.naming import (
 )
 from jetode.joint.elements.product import ORDER as PRODUCT_ORDER
 from jetode.joint.elements.product import search_products
+from jetode.joint.elements.sharp import sharp_exponentials
 from jetode.joint.forms.base import Candidate
 from jetode.joint.forms.pole_free import candidate as plain_candidate
 from jetode.joint.forms.pole_free import whole_plane
@@ -89,6 +90,9 @@ def search(
     named = named if asked else _with_functions(prepared, order, functions, interrupt, progress)
     if _names(named):
         return _rather_cubes(named, prepared, order, interrupt)
+    sharp = sharp_exponentials(prepared, order, functions, _own(interrupt), progress)
+    if sharp is not None:
+        return _beside(sharp, named)
     lawful = _with_friction(prepared, order, functions, interrupt, progress)
     first = lawful or _second_chance(prepared, order, before[0], first, interrupt, progress, constraints)
     if first.satisfies():

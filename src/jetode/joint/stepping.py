@@ -18,6 +18,7 @@ from jetode.joint.problem import FAST_STEP, KINK_STEP, Prepared
 from jetode.joint.search_settings import SEARCH
 from jetode.joint.shooting.layout import Terms
 
+STEEP = 8.0  # 1/std: rate of an exponential from which its spikes are, and smoothed jets miss how high
 SPIKES = 8.0  # 1/tc: rate of a hidden coordinate of order 4 from which the usual step, half an e-folding, is too long
 FAST = 20.0  # 1/tc: rate of any other equation from which it is: the panel's fastest have 14
 LOOKED_AT = 200  # states: where it is fast the motion rests, so that few samples miss no more than the last tenth of it
@@ -38,6 +39,8 @@ def stepped(prepared: Prepared, terms: Terms) -> Prepared:
     coordinate of order 4 that spikes, and for rates that the usual one does not resolve."""
     if any(kind_of(one.kind).kinked for one in terms.elements):
         return replace(prepared, step=KINK_STEP, kinked=True)
+    if any(one.kind == "exp" and abs(terms.element_parameters(m)[0]) > STEEP for m, one in enumerate(terms.elements)):
+        return replace(prepared, step=FAST_STEP)
     if terms.dimension > SEARCH.coarse_order:
         own = (terms.rows == terms.dimension - 1) & np.array([e[terms.dimension - 1] == 1 for e in terms.exponents])
         spikes = bool(np.any(np.abs(terms.coefficients[own]) > SPIKES))

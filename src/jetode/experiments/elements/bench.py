@@ -154,7 +154,7 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
         exact = [r for r in runs if r["grade"] == "exact"]
         names = " + ".join(e.name for e in CASES[case].elements)
         lines.append(
-            f"| {case} | {names} | {noise:.0%} | {len(runs)} | {sum(r['named'] for r in runs)} | "
+            f"| {case} | {names} | {100 * noise:g} % | {len(runs)} | {sum(r['named'] for r in runs)} | "
             f"{sum(r['related'] for r in runs)} | {sum(r['within'] for r in runs)} | "
             f"{len(exact)} | {sum(not r['named'] for r in exact)} | {np.median([r['seconds'] for r in runs]):.0f} |"
         )
