@@ -1,6 +1,7 @@
-"""Derive src/jetode/data/panel.csv and panel_more.csv from the right-hand sides of the package dysts.
+"""Derive src/jetode/data/panel.csv, panel_more.csv and panel_ratios.csv from the right-hand sides of the package dysts.
 
-    .venv/bin/python scripts/make_panel.py            # both tables, about a quarter of an hour
+    .venv/bin/python scripts/make_panel.py            # all tables, about a quarter of an hour
+    .venv/bin/python scripts/make_panel.py --table ratios
     .venv/bin/python scripts/make_panel.py --only Lorenz
 
 Regular forms are derived symbolically with exact parameters: u0 = s, u1 = F_s; where F_s is affine in one hidden
@@ -52,6 +53,8 @@ PANEL = """HyperRossler x1; LorenzStenflo x1; Rossler z; Lorenz z; Halvorsen x; 
 SprottF y; SprottG x; SprottJ y; SprottJerk x; SprottJerk y; SprottL z; SprottM x; SprottP y; SprottQ y; SprottR x;
 SprottS z; Chen x; Lorenz x; RayleighBenard x; Rossler x; Rucklidge y; SprottC y; SprottJerk z; SprottR y; Bouali x;
 Finance z; IsothermalChemical z; NoseHoover x; NoseHoover y; SprottO z; Chua z; YuWang2 x"""
+# predators whose meals saturate, a ratio: beyond the family but for few of them
+RATIOS = "Blasius x; Blasius y; Blasius z; HastingsPowell x; HastingsPowell y; HastingsPowell z"
 TRAJECTORY = 4000.0  # tc over which tc is measured
 EXPONENT = 8_000.0  # tc over which the exponent is measured
 CHAOTIC = 5e-3  # exponent × tc of a channel that is taken
@@ -273,28 +276,44 @@ def write(path: Path, rows: list[dict[str, str]]) -> None:
         table.writerows(rows)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", help="one system, printed and not written")
-    parser.add_argument("--table", choices=("panel", "more", "both"), default="both")
-    options = parser.parse_args()
-    panel: dict[str, list[str]] = {}
-    for channel in PANEL.replace("\n", " ").split(";"):
+def channels(text: str) -> dict[str, list[str]]:
+    """The observables of every system of a list."""
+    out: dict[str, list[str]] = {}
+    for channel in text.replace("\n", " ").split(";"):
         system, observable = channel.split()
-        panel.setdefault(system, []).append(observable)
-    if options.only:
-        rows_of(options.only, None)
-        return
-    if options.table != "more":
-        write(DATA / "panel.csv", [row for name, wanted in panel.items() for row in rows_of(name, wanted)])
-    if options.table == "panel":
-        return
-    more = []
+        out.setdefault(system, []).append(observable)
+    return out
+
+
+def table_of(text: str) -> list[dict[str, str]]:
+    """The rows of a list of channels."""
+    return [row for name, wanted in channels(text).items() for row in rows_of(name, wanted)]
+
+
+def all_others() -> list[dict[str, str]]:
+    """Every chaotic channel of three coordinates with a regular form that is not in the panel."""
+    panel, more = channels(PANEL), []
     for name in sorted(METADATA):
         if METADATA[name]["embedding_dimension"] == 3:
             rows = rows_of(name, None)
             more += [r for r in rows if r["observable"] not in panel.get(name, ()) and chaotic(r)]
-    write(DATA / "panel_more.csv", more)
+    return more
+
+
+TABLES = {"panel": lambda: table_of(PANEL), "more": all_others, "ratios": lambda: table_of(RATIOS)}
+FILES = {"panel": "panel.csv", "more": "panel_more.csv", "ratios": "panel_ratios.csv"}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", help="one system, printed and not written")
+    parser.add_argument("--table", choices=(*TABLES, "all"), default="all")
+    options = parser.parse_args()
+    if options.only:
+        rows_of(options.only, None)
+        return
+    for table in TABLES if options.table == "all" else (options.table,):
+        write(DATA / FILES[table], TABLES[table]())
 
 
 if __name__ == "__main__":
