@@ -126,7 +126,7 @@ def recording_text(result: dict[str, Any]) -> str:
 @click.option("--only", help="Recordings, by commas (default: all).")
 @click.option("--methods", help="Methods, by commas: jetode, kernel-ridge, … (default: all that are installed).")
 @click.option(
-    "--starts", type=click.IntRange(min=1), default=24, show_default=True, help="Starts per system, at least."
+    "--starts", type=click.IntRange(min=1), default=96, show_default=True, help="Starts per system, at least."
 )
 @click.option("--dt", type=float, help="Sampling interval, where the files do not tell it.")
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes.")

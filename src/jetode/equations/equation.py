@@ -220,15 +220,17 @@ class Equation:
 
     def gauge(self, j: int | None = None) -> tuple[float, Polynomial]:
         """(α, g) with which α x_j + g is canonical, the coordinates before it being as they are (default: the last).
-        A coordinate that an element is a function of is not shifted, nor one that drives, and what elements add to the
-        offset stays there; a factor that is an element alone has the gain 1."""
+        A coordinate that an element is a function of is not shifted, nor one that drives or of a food chain, and what
+        elements add to the offset stays there; a factor that is an element alone has the gain 1."""
         j = self.dimension - 1 if j is None else j
         row = self.rows[j - 1]
         assert isinstance(row, Coupled)
         if not row.factor:
             return next(iter(self._element_factor(j - 1).values())), {}
         alpha, g = algebra.divide(row.offset, row.factor)
-        return alpha, {} if self.is_drive(j) or any(j in one.element.coordinates for one in self.elements) else g
+        if self.is_drive(j) or self.is_food_chain or any(j in one.element.coordinates for one in self.elements):
+            return alpha, {}
+        return alpha, g
 
     def is_drive(self, j: int) -> bool:
         """Whether x_j and those after it, two at least, go their own way and only add to the rate of x_{j−1}, the last
@@ -239,6 +241,14 @@ class Equation:
         return bool(row.offset) and not any(
             any(e[:j]) for i in range(j, self.dimension) for e in algebra.rate(self.rows, i)
         )
+
+    @property
+    def is_food_chain(self) -> bool:
+        """Whether each row multiplies the next coordinate with its own, and all hidden ones multiply their rates: where
+        one is 0 it stays so, which no shift may hide."""
+        rows, n = self.rows, self.dimension
+        coupled = all(isinstance(row, Coupled) and all(e[-1] for e in row.factor) for row in rows[:-1])
+        return coupled and not self.elements and all(e[i] for i in range(1, n) for e in algebra.rate(rows, i))
 
     def _element_factor(self, i: int) -> Polynomial:
         """What multiplies an element times x_{i+1} in row i."""

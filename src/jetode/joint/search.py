@@ -31,6 +31,7 @@ from jetode.joint.elements.naming import (
 from jetode.joint.elements.product import ORDER as PRODUCT_ORDER
 from jetode.joint.elements.product import search_products
 from jetode.joint.elements.sharp import sharp_exponentials
+from jetode.joint.food_chain_search import search_food_chain
 from jetode.joint.forms.base import Candidate
 from jetode.joint.forms.pole_free import candidate as plain_candidate
 from jetode.joint.forms.pole_free import whole_plane
@@ -158,7 +159,8 @@ def _last(
     in_short_steps: Callable[[], Found | None],
 ) -> Found | None:
     """What is tried where nothing else satisfies, if it does."""
-    return in_short_steps() or _of_product(prepared, order, functions, interrupt, progress)
+    chain = search_food_chain(prepared, order, _own(interrupt), progress)
+    return chain or in_short_steps() or _of_product(prepared, order, functions, interrupt, progress)
 
 
 def _likelier(named: Found | None, found: Found) -> Found:

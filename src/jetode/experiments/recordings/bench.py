@@ -34,7 +34,7 @@ class Plan:
     folder: Path
     only: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
-    starts: int = 24
+    starts: int = 96  # a median of 24 moves by 0.3 oscillations from one draw of starts to the next
     dt: float | None = None
 
     def chosen(self) -> dict[str, tuple[str, ...]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from jetode.equations.elements import Shape
+from jetode.equations.elements import Shape, kind_of
 from jetode.joint.candidates import Found, Interrupt
 from jetode.joint.choose_terms import choose_terms
 from jetode.joint.elements.candidates import candidate_of
@@ -154,13 +154,15 @@ class Fits:
 
     def _continuous(self, chosen: Sequence[Named]) -> list[Named]:
         """The same, the likeliest one at a q at which its path hardly jumps, until that is the likeliest: what is fast
-        and unstable feeds on jumps that cost little, and followed the noise of an enzyme 50 better than the truth."""
+        and unstable feeds on jumps that cost little, and followed the noise of an enzyme 50 better than the truth.  At
+        kinks jumps are what the steps of a search err by, and stay."""
         out, done = list(chosen), set[int]()
         while out and not self.interrupt():
             at = min(range(len(out)), key=lambda i: out[i][0].bic)
             candidate, suggestion = out[at]
             fit = fit_of(candidate)
-            if at in done or fit.cost - fit.misfit <= SETTINGS.jumps:
+            kinked = any(kind_of(kind).kinked for kind in suggestion.kinds)
+            if at in done or kinked or fit.cost - fit.misfit <= SETTINGS.jumps:
                 break
             tight = anneal(self.problem.data, fit.terms, fit.states, CONTINUOUS, self.interrupt)
             out[at] = replace(candidate, fit=tight, bic=candidate.bic - fit.cost + tight.cost), suggestion
