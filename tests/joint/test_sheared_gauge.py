@@ -56,14 +56,14 @@ def test_every_shear_is_the_same_dynamics():
     np.testing.assert_allclose(equation_of(same.terms).jets(same.states), canonical.jets(states), atol=1e-7)
 
 
-def neuron(noise: float) -> Found:
+def neuron(noise: float, first: float = 60.0) -> Found:
     """What is found of Hindmarsh and Rose's z, z' = −1.25 z + x, where x has a law of seven terms."""
 
     def rates(_, s):
         x, y, z = s
         return [-49 * x**3 / 3 + 100 * x**2 / 3 - x + 100 * (y + z) / 3, -0.49 * x**3 + z, -1.25 * (x + z) + 161 / 4000]
 
-    t = 60.0 + 0.01565 * np.arange(4000)
+    t = first + 0.01565 * np.arange(4000)
     z = solve_ivp(rates, (0, t[-1]), [0.031, -0.0216, 0.0415], "LSODA", t, rtol=1e-9, atol=1e-11, max_step=0.01).y[2]
     noisy = z + noise * np.std(z) * np.random.default_rng(100).standard_normal(z.size)
     prepared = prepare([Series(noisy, 0.01565)], 3)
@@ -81,9 +81,10 @@ def exchange(found: Found) -> float:
 
 @pytest.mark.slow
 def test_a_neuron_seen_through_its_recovery():
-    """At 5 % noise the record tells every term."""
-    found = neuron(0.05)
-    assert found.satisfies() and exchange(found) > DECISION.min_exchange
+    """At 5 % noise the record tells every term, on most stretches: by 1 to 19 of BIC on six."""
+    stretches = [neuron(0.05, first) for first in (60.0, 100.0, 140.0)]
+    assert all(found.satisfies() for found in stretches)
+    assert np.median([exchange(found) for found in stretches]) > DECISION.min_exchange
 
 
 @pytest.mark.slow

@@ -34,10 +34,15 @@ def fastest_rate(terms: Terms, jets: Jets) -> float:
     return float(np.abs(np.linalg.eigvals(told)).max(initial=0.0))
 
 
+def kinked(terms: Terms) -> bool:
+    """Whether a field has a function with kinks."""
+    return any(kind_of(one.kind).kinked for one in terms.elements)
+
+
 def stepped(prepared: Prepared, terms: Terms) -> Prepared:
     """The record with the integrator's step that an equation needs: a short one for elements with kinks, for a hidden
     coordinate of order 4 that spikes, and for rates that the usual one does not resolve."""
-    if any(kind_of(one.kind).kinked for one in terms.elements):
+    if kinked(terms):
         return replace(prepared, step=KINK_STEP, kinked=True)
     if any(one.kind == "exp" and abs(terms.element_parameters(m)[0]) > STEEP for m, one in enumerate(terms.elements)):
         return replace(prepared, step=FAST_STEP)

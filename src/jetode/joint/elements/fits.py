@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from jetode.equations.elements import Shape, kind_of
+from jetode.equations.elements import Shape
 from jetode.joint.candidates import Found, Interrupt
 from jetode.joint.choose_terms import choose_terms
 from jetode.joint.elements.candidates import candidate_of
@@ -20,7 +20,8 @@ from jetode.joint.parts import equation_of
 from jetode.joint.scan import Problem
 from jetode.joint.search_settings import COOLING, DECISION
 from jetode.joint.shooting.annealing import Rounds, Schedule, anneal, arrived
-from jetode.joint.shooting.gaussnewton import Fit
+from jetode.joint.shooting.gaussnewton import Fit, path_states
+from jetode.joint.stepping import kinked, stepped
 from jetode.joint.term_selection import COMPARE, eliminate
 
 Named = tuple[Candidate, Suggestion]
@@ -154,20 +155,29 @@ class Fits:
 
     def _continuous(self, chosen: Sequence[Named]) -> list[Named]:
         """The same, the likeliest one at a q at which its path hardly jumps, until that is the likeliest: what is fast
-        and unstable feeds on jumps that cost little, and followed the noise of an enzyme 50 better than the truth.  At
-        kinks jumps are what the steps of a search err by, and stay."""
+        and unstable feeds on jumps that cost little, and followed the noise of an enzyme 50 better than the truth."""
         out, done = list(chosen), set[int]()
         while out and not self.interrupt():
             at = min(range(len(out)), key=lambda i: out[i][0].bic)
             candidate, suggestion = out[at]
             fit = fit_of(candidate)
-            kinked = any(kind_of(kind).kinked for kind in suggestion.kinds)
-            if at in done or kinked or fit.cost - fit.misfit <= SETTINGS.jumps:
+            if at in done or fit.cost - fit.misfit <= SETTINGS.jumps:
                 break
-            tight = anneal(self.problem.data, fit.terms, fit.states, CONTINUOUS, self.interrupt)
-            out[at] = replace(candidate, fit=tight, bic=candidate.bic - fit.cost + tight.cost), suggestion
+            tight = self._tightened(fit)
+            kept = fit if kinked(fit.terms) else tight
+            out[at] = replace(candidate, fit=kept, bic=candidate.bic - fit.cost + tight.cost), suggestion
             done.add(at)
         return [one for one in out if np.isfinite(one[0].bic)]
+
+    def _tightened(self, fit: Fit) -> Fit:
+        """A fit with next to no jumps; one with kinks, at which jumps are what the steps of a search err by, in steps
+        that follow these, which the other names do without."""
+        data = self.problem.data
+        if not kinked(fit.terms):
+            return anneal(data, fit.terms, fit.states, CONTINUOUS, self.interrupt)
+        prepared = stepped(self.problem.prepared, fit.terms)
+        fine = prepared.data(self.problem.sigma, data.y.size)
+        return anneal(fine, fit.terms, path_states(fit, data)[fine.layout.first], CONTINUOUS, self.interrupt)
 
     def found(self, chosen: Sequence[Named]) -> Found:
         """The candidates by BIC, every set of names and coordinates once."""
