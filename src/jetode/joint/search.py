@@ -91,9 +91,6 @@ def search(
     named = named if asked else _with_functions(prepared, order, functions, interrupt, progress)
     if _names(named):
         return _rather_cubes(named, prepared, order, interrupt)
-    sharp = sharp_exponentials(prepared, order, functions, _own(interrupt), progress)
-    if sharp is not None:
-        return _beside(sharp, named)
     lawful = _with_friction(prepared, order, functions, interrupt, progress)
     first = lawful or _second_chance(prepared, order, before[0], first, interrupt, progress, constraints)
     if first.satisfies():
@@ -216,8 +213,11 @@ def _in_short_steps(prepared: Prepared, order: int, interrupt: Interrupt, progre
 def _with_functions(
     prepared: Prepared, order: int, functions: Functions, interrupt: Interrupt, progress: Progress
 ) -> Found | None:
-    """Equations with functions of one coordinate that follow the record."""
-    return search_elements(compared_on(prepared, order, fine=True), order, functions, interrupt, progress)
+    """Equations with functions of one coordinate that follow the record; a sharp exponential where none satisfies."""
+    named = search_elements(compared_on(prepared, order, fine=True), order, functions, interrupt, progress)
+    return (
+        named if _names(named) else sharp_exponentials(prepared, order, functions, _own(interrupt), progress) or named
+    )
 
 
 def _with_friction(

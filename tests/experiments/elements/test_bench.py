@@ -36,14 +36,14 @@ def test_unknown_systems_are_refused():
 
 def test_the_table_counts_wrong_names_that_are_exact():
     rows = [result(), result(seed=1, named=False, within=False), result(seed=2, grade="approximate", within=False)]
-    assert bench.table(rows).splitlines()[-1] == "| pendulum | sin | 5% | 3 | 2 | 2 | 1 | 2 | 1 | 2 |"
+    assert bench.table(rows).splitlines()[-1] == "| pendulum | sin | 5 % | 3 | 2 | 2 | 1 | 2 | 1 | 2 |"
     assert "tanh" in bench.line(rows[1]) and "right" in bench.line(rows[0])
 
 
 def test_a_name_of_the_same_family_is_counted_apart_and_still_wrong():
     assert [e.family for e in CASES["YuWang2 x"].elements] == [("exp",)]
     rows = [result("YuWang2 x"), result("YuWang2 x", seed=1, named=False, related=True)]
-    assert bench.table(rows).splitlines()[-1] == "| YuWang2 x | cosh | 5% | 2 | 1 | 2 | 2 | 2 | 1 | 2 |"
+    assert bench.table(rows).splitlines()[-1] == "| YuWang2 x | cosh | 5 % | 2 | 1 | 2 | 2 | 2 | 1 | 2 |"
     assert "family" in bench.line(rows[1])
 
 
