@@ -155,19 +155,24 @@ class Fits:
 
     def _continuous(self, chosen: Sequence[Named]) -> list[Named]:
         """The same, the likeliest one at a q at which its path hardly jumps, until that is the likeliest: what is fast
-        and unstable feeds on jumps that cost little, and followed the noise of an enzyme 50 better than the truth."""
-        out, done = list(chosen), set[int]()
-        while out and not self.interrupt():
-            at = min(range(len(out)), key=lambda i: out[i][0].bic)
-            candidate, suggestion = out[at]
-            fit = fit_of(candidate)
-            if at in done or fit.cost - fit.misfit <= SETTINGS.jumps:
-                break
-            tight = self._tightened(fit)
-            kept = fit if kinked(fit.terms) else tight
-            out[at] = replace(candidate, fit=kept, bic=candidate.bic - fit.cost + tight.cost), suggestion
-            done.add(at)
-        return [one for one in out if np.isfinite(one[0].bic)]
+        and unstable feeds on jumps that cost little, and followed the noise of an enzyme 50 better than the truth.
+        BIC of the winner stays, since polynomials are compared with it at the usual q, and others lie behind by what
+        they do without jumps.  Where none follows without them the record obeys none, and all keep theirs."""
+        costs, n = [fit_of(candidate).cost for candidate, _ in chosen], self.problem.data.n_samples
+        tight = dict[int, float]()
+        while chosen and not self.interrupt():
+            rise = [tight.get(i, cost) - cost for i, cost in enumerate(costs)]
+            at = min(range(len(chosen)), key=lambda i: chosen[i][0].bic + rise[i])
+            fit = fit_of(chosen[at][0])
+            if at in tight or fit.cost - fit.misfit <= SETTINGS.jumps:
+                if not tight.get(at, fit.cost) < DECISION.satisfying(n) * n:
+                    break
+                moved = [
+                    (replace(c, bic=c.bic + rise[i] - rise[at] * (i in tight)), s) for i, (c, s) in enumerate(chosen)
+                ]
+                return [one for one in moved if np.isfinite(one[0].bic)]
+            tight[at] = self._tightened(fit).cost
+        return list(chosen)
 
     def _tightened(self, fit: Fit) -> Fit:
         """A fit with next to no jumps; one with kinks, at which jumps are what the steps of a search err by, in steps
