@@ -44,6 +44,7 @@ from jetode.joint.progress import Effort, WithModel
 from jetode.joint.scan import Problem, begun, cool, scan
 from jetode.joint.search_settings import COOLING, DECISION, SCAN, SEARCH
 from jetode.joint.shooting.annealing import anneal
+from jetode.joint.stepping import kinked
 from jetode.joint.unscanned import (
     beyond_doubt,
     compared_on,
@@ -213,11 +214,23 @@ def _in_short_steps(prepared: Prepared, order: int, interrupt: Interrupt, progre
 def _with_functions(
     prepared: Prepared, order: int, functions: Functions, interrupt: Interrupt, progress: Progress
 ) -> Found | None:
-    """Equations with functions of one coordinate that follow the record; a sharp exponential where none satisfies."""
+    """Equations with functions of one coordinate that follow the record; a sharp exponential where none satisfies, and
+    beside a kink that could imitate one."""
     named = search_elements(compared_on(prepared, order, fine=True), order, functions, interrupt, progress)
-    return (
-        named if _names(named) else sharp_exponentials(prepared, order, functions, _own(interrupt), progress) or named
-    )
+    satisfies = _names(named)
+    if named is not None and satisfies and not _has_kink(named):
+        return named
+    sharp = sharp_exponentials(prepared, order, functions, _own(interrupt), progress, certain=satisfies)
+    if sharp is None or named is None:
+        return sharp or named
+    likelier = min(sharp, named, key=lambda found: found.candidates[0].bic)
+    return replace(likelier, candidates=tuple(sorted((*sharp.candidates, *named.candidates), key=by_bic)))
+
+
+def _has_kink(named: Found) -> bool:
+    """Whether the function of the best has a kink."""
+    fit = named.candidates[0].fit
+    return fit is not None and kinked(fit.terms)
 
 
 def _with_friction(

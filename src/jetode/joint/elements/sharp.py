@@ -42,6 +42,7 @@ class SharpSettings:
     sides: int = 2  # of all coordinates and signs, those that carry most: without noise the right one is far ahead
     # of the norm that linear terms leave: 0.05 to 0.26 of a diode at 0 to 5 % noise, 0.68 and more of other channels
     left: float = 0.5
+    certain: float = 0.25  # of the same: 0.35 and more of |x|, which a blunt exponential is like, too
 
 
 SETTINGS = SharpSettings()
@@ -49,15 +50,21 @@ SIDES = [(coordinate, sign) for coordinate in SETTINGS.coordinates for sign in (
 
 
 def sharp_exponentials(
-    prepared: Prepared, order: int, functions: Functions, interrupt: Interrupt, progress: Progress
+    prepared: Prepared,
+    order: int,
+    functions: Functions,
+    interrupt: Interrupt,
+    progress: Progress,
+    certain: bool = False,
 ) -> Found | None:
-    """The linear equation with one exponential that satisfies, found without the weak form; first on a stretch."""
+    """The linear equation with one exponential that satisfies, found without the weak form; first on a stretch.  Where
+    something else does so already, only if the weak form leaves no doubt of spikes (``certain``)."""
     weak = WeakForm.of(prepared, order) if order == ORDER and KIND in functions.kinds else None
     if weak is None or interrupt():
         return None
     progress("sharp exponentials")
     discovery = Discovery.of(weak)
-    suggestions = blunt_exponentials(discovery)
+    suggestions = blunt_exponentials(discovery, SETTINGS.certain if certain else SETTINGS.left)
     if not suggestions:
         return None
     problem = compared_on(replace(prepared, step=FAST_STEP), order, fine=True)
@@ -85,11 +92,11 @@ def _with_names(fits: Fits, fitted: list[Named]) -> Found:
     return fits.found([*alone, *fits.selected(fits.with_other_names(fitted))])
 
 
-def blunt_exponentials(discovery: Discovery) -> list[Suggestion]:
+def blunt_exponentials(discovery: Discovery, most: float = SETTINGS.left) -> list[Suggestion]:
     """Exponentials of the coordinates, and to the side, where blunt ones carry most of what linear terms leave."""
     linear = _left(discovery, discovery.weak.linear)
     left = {side: min(_left(discovery, _with(discovery, *side, rate)) for rate in SETTINGS.rates) for side in SIDES}
-    sides = [side for side in sorted(SIDES, key=left.__getitem__) if left[side] < SETTINGS.left * linear]
+    sides = [side for side in sorted(SIDES, key=left.__getitem__) if left[side] < most * linear]
     return [
         Suggestion(ORDER, (Element(KIND, coordinate, (sign * rate,)),), False, np.inf, 1.0, bare=True)
         for rate in SETTINGS.rates
