@@ -141,6 +141,11 @@ class Effort:
         self._work.left -= sum(work for _, work in used)
 
 
+def renewed(interrupt: Callable[[], bool]) -> Callable[[], bool]:
+    """Iterations of its own for a stage that is short and must not take those of the forms after it."""
+    return interrupt.renewed() if isinstance(interrupt, Effort) else interrupt
+
+
 def charged(interrupt: Callable[[], bool] | None, work: float) -> Callable[[], bool]:
     """The question whether to stop, for iterations that take so much work each."""
     if isinstance(interrupt, Effort):

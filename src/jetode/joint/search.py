@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import TypeGuard
 
 import numpy as np
 
@@ -30,7 +29,7 @@ from jetode.joint.elements.naming import (
 )
 from jetode.joint.elements.product import ORDER as PRODUCT_ORDER
 from jetode.joint.elements.product import search_products
-from jetode.joint.elements.sharp import sharp_exponentials
+from jetode.joint.elements.search import names_a_function, search_functions
 from jetode.joint.food_chain_search import search_food_chain
 from jetode.joint.forms.base import Candidate
 from jetode.joint.forms.pole_free import candidate as plain_candidate
@@ -40,11 +39,10 @@ from jetode.joint.interim import improved
 from jetode.joint.null_space_proposals import Proposal, fit_proposal, proposals
 from jetode.joint.parts import equation_of
 from jetode.joint.problem import FAST_STEP, Prepared
-from jetode.joint.progress import Effort, WithModel
+from jetode.joint.progress import WithModel, renewed
 from jetode.joint.scan import Problem, begun, cool, scan
 from jetode.joint.search_settings import COOLING, DECISION, SCAN, SEARCH
 from jetode.joint.shooting.annealing import anneal
-from jetode.joint.stepping import kinked
 from jetode.joint.unscanned import (
     beyond_doubt,
     compared_on,
@@ -79,18 +77,18 @@ def search(
     if functions.known:
         return _given(prepared, order, functions, interrupt)
     asked = not repeats and asks_for_function(prepared, order, functions)
-    named = _with_functions(prepared, order, functions, interrupt, progress) if asked else None
-    if _names(named):
+    named = search_functions(prepared, order, functions, interrupt, progress) if asked else None
+    if names_a_function(named):
         return _rather_cubes(named, prepared, order, interrupt)
     before, after = rungs = _rungs(order, repeats)
-    in_short_steps = cache(partial(_in_short_steps, prepared, order, _own(interrupt), progress))
+    in_short_steps = cache(partial(_in_short_steps, prepared, order, renewed(interrupt), progress))
     first = _polynomials(prepared, order, rungs, interrupt, progress, constraints, in_short_steps)
     if interrupt():
         return _likelier(named, first)
     if first.satisfies():
         return _beside(first, named) if asked else _challenged(first, prepared, order, functions, interrupt, progress)
-    named = named if asked else _with_functions(prepared, order, functions, interrupt, progress)
-    if _names(named):
+    named = named if asked else search_functions(prepared, order, functions, interrupt, progress)
+    if names_a_function(named):
         return _rather_cubes(named, prepared, order, interrupt)
     lawful = _with_friction(prepared, order, functions, interrupt, progress)
     first = lawful or _second_chance(prepared, order, before[0], first, interrupt, progress, constraints)
@@ -136,16 +134,11 @@ def _polynomials(
     if beyond_doubt(cubic):
         return cubic
     if is_coarse(prepared, order):
-        finer = climb(prepared, order, before, _own(interrupt), progress, constraints, fine=True)
+        finer = climb(prepared, order, before, renewed(interrupt), progress, constraints, fine=True)
         if finer.satisfies():
             return finer
     found = in_short_steps() if constraints == FREE else None
     return found if found is not None and beyond_doubt(found) else first
-
-
-def _own(interrupt: Interrupt) -> Interrupt:
-    """Iterations of its own for a stage that is short and must not take those of the forms after it."""
-    return interrupt.renewed() if isinstance(interrupt, Effort) else interrupt
 
 
 def _last(
@@ -157,7 +150,7 @@ def _last(
     in_short_steps: Callable[[], Found | None],
 ) -> Found | None:
     """What is tried where nothing else satisfies, if it does."""
-    chain = search_food_chain(prepared, order, _own(interrupt), progress)
+    chain = search_food_chain(prepared, order, renewed(interrupt), progress)
     return chain or in_short_steps() or _of_product(prepared, order, functions, interrupt, progress)
 
 
@@ -211,28 +204,6 @@ def _in_short_steps(prepared: Prepared, order: int, interrupt: Interrupt, progre
     return None
 
 
-def _with_functions(
-    prepared: Prepared, order: int, functions: Functions, interrupt: Interrupt, progress: Progress
-) -> Found | None:
-    """Equations with functions of one coordinate that follow the record; a sharp exponential where none satisfies, and
-    beside a kink that could imitate one."""
-    named = search_elements(compared_on(prepared, order, fine=True), order, functions, interrupt, progress)
-    satisfies = _names(named)
-    if named is not None and satisfies and not _has_kink(named):
-        return named
-    sharp = sharp_exponentials(prepared, order, functions, _own(interrupt), progress, certain=satisfies)
-    if sharp is None or named is None:
-        return sharp or named
-    likelier = min(sharp, named, key=lambda found: found.candidates[0].bic)
-    return replace(likelier, candidates=tuple(sorted((*sharp.candidates, *named.candidates), key=by_bic)))
-
-
-def _has_kink(named: Found) -> bool:
-    """Whether the function of the best has a kink."""
-    fit = named.candidates[0].fit
-    return fit is not None and kinked(fit.terms)
-
-
 def _with_friction(
     prepared: Prepared, order: int, functions: Functions, interrupt: Interrupt, progress: Progress
 ) -> Found | None:
@@ -249,11 +220,11 @@ def _of_product(
 ) -> Found | None:
     """An equation with a function of a product behind a pole, where nothing else satisfies: a look of a second, for
     which iterations are there whatever the rungs before it have used."""
-    effort = _own(interrupt)
+    effort = renewed(interrupt)
     if order != PRODUCT_ORDER or effort():
         return None
     found = search_products(compared_on(prepared, order, fine=True), functions, effort, progress)
-    return found if _names(found) else None
+    return found if names_a_function(found) else None
 
 
 def clean_functions(
@@ -263,8 +234,8 @@ def clean_functions(
     assumed = replace(prepared, sigma=max(prepared.sigma, SEARCH.sigma))
     if not asks_for_function(assumed, order, functions):
         return None
-    named = _with_functions(prepared, order, functions, interrupt, progress)
-    return named if _names(named) else None
+    named = search_functions(prepared, order, functions, interrupt, progress)
+    return named if names_a_function(named) else None
 
 
 def _challenged(
@@ -277,7 +248,7 @@ def _challenged(
         return found
     problem = compared_on(prepared, order, fine=True)
     named = search_elements(problem, order, functions, interrupt, progress, imitated=True)
-    if _names(named) and named.candidates[0].bic < best.bic:
+    if names_a_function(named) and named.candidates[0].bic < best.bic:
         return _beside(named, found)
     return _beside(found, named)
 
@@ -291,11 +262,6 @@ def _rather_cubes(named: Found, prepared: Prepared, order: int, interrupt: Inter
         return named
     cubes = _whole_plane(compared_on(prepared, order, fine=True), interrupt)
     return _beside(cubes, named) if _is_likelier(cubes, named) else _beside(named, cubes if cubes.candidates else None)
-
-
-def _names(named: Found | None) -> TypeGuard[Found]:
-    """Whether an equation with a function is the best and satisfies."""
-    return named is not None and bool(named.candidates[0].form.elements) and named.satisfies()
 
 
 def _beside(best: Found, other: Found | None) -> Found:
