@@ -6,7 +6,7 @@ from scipy.integrate import solve_ivp
 
 from jetode.equations.regular import RegularClosure
 from jetode.joint.food_chain_search import search_food_chain
-from jetode.joint.forms.food_chain import spikes_from_nothing
+from jetode.joint.forms.food_chain import food_chains, spikes_from_nothing
 from jetode.joint.parts import equation_of
 from jetode.joint.problem import prepare
 from jetode.records.series import Series
@@ -69,6 +69,14 @@ def test_other_records_are_not_looked_at():
     assert spikes_from_nothing(prepare([record(0.05)], 3).jets)
     for signal in (np.sin(t), 1.0 + 0.5 * np.sin(t), np.exp(np.sin(t)) - 1.0):
         assert not spikes_from_nothing(prepare([Series(signal, 0.05)], 3).jets)
+
+
+def test_a_stretch_without_a_spike_begins_nothing():
+    """A record that spikes only late: no start, and no warning."""
+    t = 0.05 * np.arange(6000)
+    prepared = prepare([Series(1e-3 * (2.0 + np.sin(t)) + np.exp(-((t - 290.0) ** 2)), 0.05)], 3)
+    assert spikes_from_nothing(prepared.jets) and not list(food_chains(prepared.jets.head(1000)))
+    assert search_food_chain(prepared, 3, lambda: False, lambda _: None) is None
 
 
 @pytest.mark.slow

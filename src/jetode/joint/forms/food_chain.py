@@ -23,8 +23,8 @@ from jetode.joint.parts import Term, equation_of, named
 from jetode.joint.shooting.layout import Terms
 from jetode.support.arrays import FloatArray
 
-ORDER = 3
-V, W, VW = (0, 1, 0), (0, 0, 1), (0, 1, 1)
+ORDER, TINY = 3, 1e-3
+W, VW = (0, 0, 1), (0, 1, 1)
 PLAIN: Monomials = (W, (0, 0, 2), VW)  # of a meal that does not saturate, with food that limits itself
 SATURATED: Monomials = (*PLAIN, (0, 1, 2), (0, 1, 3))
 RATE, INFLOW = ("f0", (1,)), ("f0", (0,))  # −r and i
@@ -62,15 +62,19 @@ SETTINGS = FoodChainSettings()
 def spikes_from_nothing(jets: Jets) -> bool:
     """Whether a record is positive, near 0 most of the time and far from it now and then."""
     u0 = jets.u[:, 0]
-    return bool(np.quantile(u0, SETTINGS.edge) > 0.0 and np.median(u0) < SETTINGS.typical)
+    low, middle = np.quantile(u0, (SETTINGS.edge, 0.5))
+    return bool(low > 0.0 and middle < SETTINGS.typical and u0.max() > SETTINGS.seen)
 
 
 def food_chains(jets: Jets) -> Iterator[Start]:
-    """Starts for several r: v from z', w from the slope of log v, P from increments of w; v and w at std 1."""
+    """Starts for several r: v from z', w from the slope of log v, P from increments of w; v and w at std 1.  None where
+    a stretch has no spike that falls."""
+    if not spikes_from_nothing(jets):
+        return
     above = _positive(jets)
     fall = -float(np.quantile((jets.u[:, 1] / above)[above > SETTINGS.seen], SETTINGS.fall))
     floor = 2.0 * float(above.min())
-    for rate in (fall * factor for factor in SETTINGS.rates):
+    for rate in (fall * factor for factor in SETTINGS.rates if fall > 0.0):
         i = SETTINGS.floor * floor * rate
         v, slope = _prey(jets, i, rate)
         lowest = float(np.quantile(slope[above < np.median(above)], SETTINGS.lowest))
@@ -104,7 +108,7 @@ def _prey(jets: Jets, i: float, rate: float) -> tuple[FloatArray, FloatArray]:
     1 / (z v) in it."""
     above = _positive(jets)
     v = (jets.u[:, 1] + rate * above - i) / above
-    v = np.maximum(v, SETTINGS.least * float(np.median(v[above > SETTINGS.seen])))
+    v = np.maximum(v, max(SETTINGS.least * float(np.median(v[above > SETTINGS.seen])), TINY * float(np.std(v))))
     trust = v * above / np.sqrt(np.mean((v * above) ** 2))
     log_v = smooth_hidden(jets, trust, trust * np.log(v), SETTINGS.stiffness)
     slope = np.concatenate([np.gradient(log_v[piece], jets.spacing) for piece in jets.pieces()])
